@@ -1,0 +1,261 @@
+//! Matrices and data sets, checked for shape and finiteness when they are made.
+
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+/// An owned matrix of `f64`, stored row by row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    data: Vec<f64>,
+    rows: usize,
+    columns: usize,
+}
+
+impl Matrix {
+    /// A matrix of `rows × columns` from values stored row by row.
+    pub fn from_row_major(rows: usize, columns: usize, data: Vec<f64>) -> Result<Self> {
+        if rows.checked_mul(columns) != Some(data.len()) {
+            return Err(Error::Shape { rows, columns, len: data.len() });
+        }
+        Ok(Self { data, rows, columns })
+    }
+
+    /// A matrix whose entry `(i, j)` is `f(i, j)`.
+    pub fn from_fn(rows: usize, columns: usize, mut f: impl FnMut(usize, usize) -> f64) -> Self {
+        let mut data = Vec::with_capacity(rows * columns);
+        for i in 0..rows {
+            data.extend((0..columns).map(|j| f(i, j)));
+        }
+        Self { data, rows, columns }
+    }
+
+    /// A matrix of zeros.
+    pub fn zeros(rows: usize, columns: usize) -> Self {
+        Self { data: vec![0.0; rows * columns], rows, columns }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Row `i`.
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.data[i * self.columns..(i + 1) * self.columns]
+    }
+
+    /// Row `i`, to write to.
+    pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
+        &mut self.data[i * self.columns..(i + 1) * self.columns]
+    }
+
+    /// All values, row by row.
+    pub fn as_slice(&self) -> &[f64] {
+        &self.data
+    }
+
+    /// All values, row by row, to write to.
+    pub fn as_mut_slice(&mut self) -> &mut [f64] {
+        &mut self.data
+    }
+
+    /// The rows with these indices, in this order.
+    pub fn gather(&self, rows: &[usize]) -> Matrix {
+        let mut data = Vec::with_capacity(rows.len() * self.columns);
+        for &i in rows {
+            data.extend_from_slice(self.row(i));
+        }
+        Matrix { data, rows: rows.len(), columns: self.columns }
+    }
+}
+
+impl std::ops::Index<(usize, usize)> for Matrix {
+    type Output = f64;
+    fn index(&self, (i, j): (usize, usize)) -> &f64 {
+        debug_assert!(j < self.columns);
+        &self.data[i * self.columns + j]
+    }
+}
+
+impl std::ops::IndexMut<(usize, usize)> for Matrix {
+    fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut f64 {
+        debug_assert!(j < self.columns);
+        &mut self.data[i * self.columns + j]
+    }
+}
+
+/// A borrowed matrix of any layout: row-major, column-major or strided.
+#[derive(Clone, Copy, Debug)]
+pub struct MatrixRef<'a> {
+    data: &'a [f64],
+    rows: usize,
+    columns: usize,
+    row_stride: usize,
+    column_stride: usize,
+}
+
+impl<'a> MatrixRef<'a> {
+    /// A view of `rows × columns` values stored row by row.
+    pub fn from_row_major(rows: usize, columns: usize, data: &'a [f64]) -> Result<Self> {
+        Self::strided(rows, columns, data, columns, 1)
+    }
+
+    /// A view of `rows × columns` values stored column by column.
+    pub fn from_column_major(rows: usize, columns: usize, data: &'a [f64]) -> Result<Self> {
+        Self::strided(rows, columns, data, 1, rows)
+    }
+
+    fn strided(
+        rows: usize,
+        columns: usize,
+        data: &'a [f64],
+        row_stride: usize,
+        column_stride: usize,
+    ) -> Result<Self> {
+        if rows.checked_mul(columns) != Some(data.len()) {
+            return Err(Error::Shape { rows, columns, len: data.len() });
+        }
+        Ok(Self { data, rows, columns, row_stride, column_stride })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Entry `(i, j)`.
+    #[inline]
+    pub fn at(&self, i: usize, j: usize) -> f64 {
+        self.data[i * self.row_stride + j * self.column_stride]
+    }
+
+    /// An owned copy of some rows.
+    pub fn copy_rows(&self, rows: Range<usize>) -> Matrix {
+        let start = rows.start;
+        Matrix::from_fn(rows.len(), self.columns, |i, j| self.at(start + i, j))
+    }
+
+    /// Fails on the first value that is NaN or infinite.
+    pub fn check_finite(&self) -> Result<()> {
+        for row in 0..self.rows {
+            for column in 0..self.columns {
+                let value = self.at(row, column);
+                if !value.is_finite() {
+                    return Err(Error::NotFiniteX { row, column, value });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> From<&'a Matrix> for MatrixRef<'a> {
+    fn from(m: &'a Matrix) -> Self {
+        MatrixRef {
+            data: &m.data,
+            rows: m.rows,
+            columns: m.columns,
+            row_stride: m.columns,
+            column_stride: 1,
+        }
+    }
+}
+
+/// Rows to learn from: X (n × d) and y (n), borrowed and known to be finite.
+#[derive(Clone, Copy, Debug)]
+pub struct Dataset<'a> {
+    x: MatrixRef<'a>,
+    y: &'a [f64],
+}
+
+impl<'a> Dataset<'a> {
+    /// Takes X and y after checking that their lengths agree, that there are at least two rows
+    /// and one column, and that every value is finite.
+    pub fn new(x: impl Into<MatrixRef<'a>>, y: &'a [f64]) -> Result<Self> {
+        let x = x.into();
+        if x.rows() != y.len() {
+            return Err(Error::TargetLength { rows: x.rows(), targets: y.len() });
+        }
+        if x.rows() < 2 {
+            return Err(Error::TooFewRows { rows: x.rows() });
+        }
+        if x.columns() == 0 {
+            return Err(Error::NoColumns);
+        }
+        x.check_finite()?;
+        if let Some(row) = y.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NotFiniteY { row, value: y[row] });
+        }
+        Ok(Self { x, y })
+    }
+
+    /// The inputs.
+    pub fn x(&self) -> MatrixRef<'a> {
+        self.x
+    }
+
+    /// The targets.
+    pub fn y(&self) -> &'a [f64] {
+        self.y
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.x.rows()
+    }
+
+    /// Number of columns of X.
+    pub fn columns(&self) -> usize {
+        self.x.columns()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_set_names_the_first_bad_value() {
+        let x = Matrix::from_row_major(2, 2, vec![1.0, 2.0, 3.0, f64::NAN]).unwrap();
+        let e = Dataset::new(&x, &[1.0, 2.0]).unwrap_err();
+        assert_eq!(e.to_string(), "X holds NaN at row 1, column 1");
+        let x = Matrix::zeros(2, 1);
+        let e = Dataset::new(&x, &[1.0, f64::INFINITY]).unwrap_err();
+        assert_eq!(e.to_string(), "y holds inf at row 1");
+    }
+
+    #[test]
+    fn shapes_are_checked() {
+        assert!(Matrix::from_row_major(2, 2, vec![0.0; 3]).is_err());
+        assert!(Matrix::from_row_major(usize::MAX, 2, vec![0.0; 3]).is_err());
+        let x = Matrix::zeros(3, 1);
+        assert!(matches!(
+            Dataset::new(&x, &[0.0; 2]),
+            Err(Error::TargetLength { rows: 3, targets: 2 })
+        ));
+        let x = Matrix::zeros(1, 1);
+        assert!(matches!(Dataset::new(&x, &[0.0]), Err(Error::TooFewRows { rows: 1 })));
+        let x = Matrix::zeros(2, 0);
+        assert!(matches!(Dataset::new(&x, &[0.0; 2]), Err(Error::NoColumns)));
+    }
+
+    #[test]
+    fn both_layouts_read_the_same() {
+        let by_row = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let by_column = [1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
+        let a = MatrixRef::from_row_major(2, 3, &by_row).unwrap();
+        let b = MatrixRef::from_column_major(2, 3, &by_column).unwrap();
+        assert_eq!(a.copy_rows(0..2), b.copy_rows(0..2));
+        assert_eq!(a.copy_rows(1..2).as_slice(), &[4.0, 5.0, 6.0]);
+    }
+}

@@ -1,0 +1,144 @@
+//! The seam between the model and the linear algebra: a prior at one θ, and what an engine makes
+//! of it.
+//!
+//! An engine is handed standardised rows once. At each θ it gives the log marginal likelihood with
+//! its gradient, and at the last one a posterior that predicts. How the sum over projections is
+//! done, and what is stored, is the engine's own affair.
+
+pub mod dense;
+
+use crate::data::Matrix;
+use crate::error::Result;
+use crate::kernel::SubKernel;
+use crate::linalg::{self, Threads};
+
+/// k(x, x') = Σ_j λ_j κ(|W_j (x − x')|): the paper's kernel with everything that scales an input
+/// (P_j, A and ℓ_j) multiplied into one matrix.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdditiveKernel {
+    /// κ.
+    pub sub_kernel: SubKernel,
+    /// D_j, the number of rows of each W_j.
+    pub degrees: Vec<usize>,
+    /// W = diag(1/ℓ) P A, all sub-kernels stacked (Σ D_j rows by d columns): the views of the data.
+    pub views: Matrix,
+    /// λ_j = s·α_j, the prior variance of each sub-kernel's function.
+    pub variances: Vec<f64>,
+}
+
+impl AdditiveKernel {
+    /// z = W x for every row of `x`: one contiguous run of values per view.
+    pub(crate) fn project(&self, x: &Matrix, threads: Threads) -> Vec<f64> {
+        linalg::product_transposed(x.as_slice(), self.views.as_slice(), x.columns(), threads)
+    }
+
+    /// k(x, x): the prior variance of f.
+    pub fn total_variance(&self) -> f64 {
+        self.variances.iter().sum()
+    }
+
+    /// The rows of W that belong to each sub-kernel.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+        self.degrees.iter().scan(0, |start, degree| {
+            let block = *start..*start + degree;
+            *start = block.end;
+            Some(block)
+        })
+    }
+}
+
+/// The Gaussian-process prior and noise at one θ, in standardised units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prior {
+    /// The kernel.
+    pub kernel: AdditiveKernel,
+    /// σ².
+    pub noise_variance: f64,
+    /// The constant mean c.
+    pub mean: f64,
+}
+
+/// Log marginal likelihood at one θ and its derivatives.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// log p(y | X).
+    pub log_marginal_likelihood: f64,
+    /// ∂/∂W, shaped like [`AdditiveKernel::views`].
+    pub views: Matrix,
+    /// ∂/∂λ_j.
+    pub variances: Vec<f64>,
+    /// ∂/∂σ².
+    pub noise_variance: f64,
+    /// ∂/∂c.
+    pub mean: f64,
+}
+
+/// Means and variances at some points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Marginals {
+    /// Means.
+    pub mean: Vec<f64>,
+    /// Variances, never negative.
+    pub variance: Vec<f64>,
+}
+
+/// A named array of a posterior, as the model file keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// Its name.
+    pub name: String,
+    /// Its shape, row-major.
+    pub shape: Vec<usize>,
+    /// Its values.
+    pub values: Vec<f64>,
+}
+
+/// Training rows that can be evaluated at any θ.
+pub trait Engine {
+    /// Log marginal likelihood and gradient. [`crate::Error::is_recoverable`] tells a θ that cannot
+    /// be evaluated from a failure.
+    fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation>;
+
+    /// Log marginal likelihood, and what the rows say about f under this prior.
+    fn posterior(&mut self, prior: &Prior) -> Result<(f64, Box<dyn Posterior>)>;
+}
+
+/// f given the training rows. Everything is in standardised units, of f without noise, and for
+/// one block of standardised rows `x`; a caller with many rows splits them over threads.
+pub trait Posterior: std::fmt::Debug + Send + Sync {
+    /// The engine's name, as the user writes it.
+    fn engine(&self) -> &'static str;
+
+    /// Mean and variance of f.
+    fn marginals(&self, prior: &Prior, x: &Matrix) -> Marginals;
+
+    /// Mean and full covariance of f.
+    fn joint(&self, prior: &Prior, x: &Matrix) -> (Vec<f64>, Matrix);
+
+    /// Mean and variance of each sub-kernel's function f_j (one [`Marginals`] per sub-kernel).
+    fn components(&self, prior: &Prior, x: &Matrix) -> Vec<Marginals>;
+
+    /// Gradient of the mean of f with respect to the views z (rows by Σ D_j).
+    fn mean_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix;
+
+    /// Leave-one-out mean and variance of f at the training rows, which are handed in again.
+    fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &[f64]) -> Result<Marginals>;
+
+    /// The arrays that [`load`] needs to make this posterior again.
+    fn tensors(&self) -> Vec<Tensor>;
+}
+
+/// The engines by name.
+pub const NAMES: [&str; 1] = [dense::NAME];
+
+/// Makes a posterior from the arrays of a file; the error says what is wrong with them.
+pub fn load(
+    engine: &str,
+    prior: &Prior,
+    tensors: Vec<Tensor>,
+) -> std::result::Result<Box<dyn Posterior>, String> {
+    match engine {
+        dense::NAME => Ok(Box::new(dense::DensePosterior::from_tensors(prior, tensors)?)),
+        other => Err(format!("unknown engine '{other}'")),
+    }
+}

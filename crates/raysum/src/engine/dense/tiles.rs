@@ -1,0 +1,332 @@
+//! Passes over the lower half of the n × n kernel matrix, tile by tile: all sub-kernels are summed
+//! while a tile is in cache, so memory does not grow with their number.
+//!
+//! Bits do not depend on the number of threads: tiles have fixed bounds, and sums over tiles go to
+//! a fixed number of accumulators that are added up in order.
+
+use crate::data::Matrix;
+use crate::engine::AdditiveKernel;
+use crate::kernel::Specialised;
+use pulp::Arch;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Columns of the matrix that one task takes.
+const COLUMNS: usize = 32;
+/// Rows of a tile: with its scratch it stays in the first-level cache.
+const ROWS: usize = 256;
+/// Accumulators of the gradient pass.
+const ACCUMULATORS: usize = 32;
+
+/// Writes K (without noise) to the lower half of `out`, column-major.
+pub(super) fn kernel_matrix(kernel: &AdditiveKernel, z: &[f64], n: usize, out: &mut [f64]) {
+    let blocks: Vec<_> = kernel.blocks().collect();
+    out.par_chunks_mut(COLUMNS * n).enumerate().for_each(|(chunk, out)| {
+        let first = chunk * COLUMNS;
+        let columns = first..(first + COLUMNS).min(n);
+        for rows in row_tiles(first, n) {
+            for column in columns.clone() {
+                out[(column - first) * n..][rows.clone()].fill(0.0);
+            }
+            for (block, &variance) in blocks.iter().zip(&kernel.variances) {
+                let views = View { z: &z[block.start * n..block.end * n], n };
+                let tile = ValueTile {
+                    views,
+                    columns: columns.clone(),
+                    rows: rows.clone(),
+                    variance,
+                    out,
+                };
+                Arch::new().dispatch(|| kernel.sub_kernel.specialise(tile));
+            }
+        }
+    });
+}
+
+/// Cross-covariances λ_j κ(z, z*) between n training rows and m new rows, added to `out` (n × m,
+/// column-major) for the sub-kernels `which`.
+pub(super) fn cross_covariance(
+    kernel: &AdditiveKernel,
+    which: Range<usize>,
+    (z, n): (&[f64], usize),
+    (z_new, m): (&[f64], usize),
+    out: &mut [f64],
+) {
+    let blocks: Vec<_> = kernel.blocks().collect();
+    for rows in row_tiles(0, n) {
+        for j in which.clone() {
+            let block = blocks[j].clone();
+            let tile = CrossTile {
+                train: View { z: &z[block.start * n..block.end * n], n },
+                new: View { z: &z_new[block.start * m..block.end * m], n: m },
+                rows: rows.clone(),
+                variance: kernel.variances[j],
+                out,
+            };
+            Arch::new().dispatch(|| kernel.sub_kernel.specialise(tile));
+        }
+    }
+}
+
+/// Half the off-diagonal part of tr(B ∂K): with respect to the projected rows and to λ.
+pub(super) struct Slopes {
+    /// ∂/∂z, shaped like z.
+    pub(super) z: Vec<f64>,
+    /// Σ_{i>k} B_ik κ_j, for each j (the diagonal is left to the caller).
+    pub(super) variances: Vec<f64>,
+}
+
+/// One pass over B = a a' − K⁻¹ for the gradient; see [`Slopes`].
+pub(super) fn gradient(kernel: &AdditiveKernel, z: &[f64], a: &[f64], inverse: &[f64]) -> Slopes {
+    let n = a.len();
+    let blocks: Vec<_> = kernel.blocks().collect();
+    let chunks = n.div_ceil(COLUMNS);
+    // Accumulator t takes the column chunks t, t + T, t + 2T, …: about equal shares of a triangle.
+    let accumulators = ACCUMULATORS.min(chunks);
+    let parts: Vec<Slopes> = (0..accumulators)
+        .into_par_iter()
+        .map(|t| {
+            let mut sum =
+                Slopes { z: vec![0.0; z.len()], variances: vec![0.0; kernel.variances.len()] };
+            let mut b = vec![0.0; ROWS * COLUMNS];
+            for first in (t..chunks).step_by(accumulators).map(|chunk| chunk * COLUMNS) {
+                let columns = first..(first + COLUMNS).min(n);
+                for rows in row_tiles(first, n) {
+                    fill_b(&mut b, a, inverse, &columns, &rows);
+                    for (j, block) in blocks.iter().enumerate() {
+                        let at = block.start * n..block.end * n;
+                        let tile = SlopeTile {
+                            views: View { z: &z[at.clone()], n },
+                            columns: columns.clone(),
+                            rows: rows.clone(),
+                            variance: kernel.variances[j],
+                            b: &b,
+                            out: &mut sum.z[at],
+                        };
+                        sum.variances[j] +=
+                            Arch::new().dispatch(|| kernel.sub_kernel.specialise(tile));
+                    }
+                }
+            }
+            sum
+        })
+        .collect();
+    let mut parts = parts.into_iter();
+    let mut total = parts.next().unwrap_or(Slopes { z: Vec::new(), variances: Vec::new() });
+    for part in parts {
+        total.z.iter_mut().zip(&part.z).for_each(|(t, p)| *t += p);
+        total.variances.iter_mut().zip(&part.variances).for_each(|(t, p)| *t += p);
+    }
+    total
+}
+
+/// Gradient of Σ_i a_i k(z_i, z*) with respect to the m new points z* (m rows by all views).
+pub(super) fn mean_slopes(
+    kernel: &AdditiveKernel,
+    (z, a): (&[f64], &[f64]),
+    (z_new, m): (&[f64], usize),
+) -> Matrix {
+    let n = a.len();
+    let mut out = Matrix::zeros(m, kernel.views.rows());
+    for rows in row_tiles(0, n) {
+        for (block, &variance) in kernel.blocks().zip(&kernel.variances) {
+            let tile = MeanSlopeTile {
+                train: View { z: &z[block.start * n..block.end * n], n },
+                new: View { z: &z_new[block.start * m..block.end * m], n: m },
+                rows: rows.clone(),
+                a,
+                variance,
+                first_view: block.start,
+                out: &mut out,
+            };
+            Arch::new().dispatch(|| kernel.sub_kernel.specialise(tile));
+        }
+    }
+    out
+}
+
+fn row_tiles(first: usize, n: usize) -> impl Iterator<Item = Range<usize>> {
+    (first..n).step_by(ROWS).map(move |start| start..(start + ROWS).min(n))
+}
+
+/// B on a tile, with zeros on and above the diagonal.
+fn fill_b(b: &mut [f64], a: &[f64], inverse: &[f64], columns: &Range<usize>, rows: &Range<usize>) {
+    let n = a.len();
+    for (k, b) in columns.clone().zip(b.chunks_mut(ROWS)) {
+        for (i, b) in rows.clone().zip(b.iter_mut()) {
+            *b = if i > k { a[i] * a[k] - inverse[k * n + i] } else { 0.0 };
+        }
+    }
+}
+
+/// The rows of one sub-kernel's projection: D runs of n values.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    z: &'a [f64],
+    n: usize,
+}
+
+impl View<'_> {
+    fn runs(&self) -> impl Iterator<Item = &[f64]> {
+        self.z.chunks(self.n)
+    }
+}
+
+/// Squared distances of `rows` to one point, whose coordinates `at` gives run by run.
+#[inline(always)]
+fn squared_distances<'s>(
+    scratch: &'s mut [f64; ROWS],
+    train: View<'_>,
+    rows: &Range<usize>,
+    at: impl Fn(usize) -> f64,
+) -> &'s mut [f64] {
+    let s = &mut scratch[..rows.len()];
+    for (a, run) in train.z.chunks(train.n).enumerate() {
+        let point = at(a);
+        let run = &run[rows.clone()];
+        if a == 0 {
+            for (s, z) in s.iter_mut().zip(run) {
+                let gap = z - point;
+                *s = gap * gap;
+            }
+        } else {
+            for (s, z) in s.iter_mut().zip(run) {
+                let gap = z - point;
+                *s += gap * gap;
+            }
+        }
+    }
+    s
+}
+
+struct ValueTile<'a> {
+    views: View<'a>,
+    columns: Range<usize>,
+    rows: Range<usize>,
+    variance: f64,
+    out: &'a mut [f64],
+}
+
+impl Specialised<()> for ValueTile<'_> {
+    #[inline(always)]
+    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) {
+        let Self { views, columns, rows, variance, out } = self;
+        let mut scratch = [0.0; ROWS];
+        for column in columns.clone() {
+            let s =
+                squared_distances(&mut scratch, views, &rows, |a| views.z[a * views.n + column]);
+            let out = &mut out[(column - columns.start) * views.n..][rows.clone()];
+            for (o, s) in out.iter_mut().zip(&*s) {
+                *o += variance * kernel(*s).0;
+            }
+        }
+    }
+}
+
+struct CrossTile<'a> {
+    train: View<'a>,
+    new: View<'a>,
+    rows: Range<usize>,
+    variance: f64,
+    out: &'a mut [f64],
+}
+
+impl Specialised<()> for CrossTile<'_> {
+    #[inline(always)]
+    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) {
+        let Self { train, new, rows, variance, out } = self;
+        let mut scratch = [0.0; ROWS];
+        for column in 0..new.n {
+            let s = squared_distances(&mut scratch, train, &rows, |a| new.z[a * new.n + column]);
+            let out = &mut out[column * train.n..][rows.clone()];
+            for (o, s) in out.iter_mut().zip(&*s) {
+                *o += variance * kernel(*s).0;
+            }
+        }
+    }
+}
+
+struct SlopeTile<'a> {
+    views: View<'a>,
+    columns: Range<usize>,
+    rows: Range<usize>,
+    variance: f64,
+    b: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl Specialised<f64> for SlopeTile<'_> {
+    /// Adds 2 λ B_ik κ'(s) (z_i − z_k) to ∂/∂z_i, its negative to ∂/∂z_k, and returns Σ B κ.
+    #[inline(always)]
+    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) -> f64 {
+        let Self { views, columns, rows, variance, b, out } = self;
+        let mut scratch = [0.0; ROWS];
+        let mut force = [0.0; ROWS];
+        let mut total = 0.0;
+        for (column, b) in columns.zip(b.chunks(ROWS)) {
+            let s =
+                squared_distances(&mut scratch, views, &rows, |a| views.z[a * views.n + column]);
+            let mut lanes = [0.0; 8];
+            let force = &mut force[..rows.len()];
+            let twice = 2.0 * variance;
+            // Eight partial sums: a single one would keep the compiler from vectorising the loop.
+            for ((f, s), b) in force.chunks_mut(8).zip(s.chunks(8)).zip(b.chunks(8)) {
+                for (((f, s), b), lane) in f.iter_mut().zip(s).zip(b).zip(&mut lanes) {
+                    let (value, slope) = kernel(*s);
+                    *lane += b * value;
+                    *f = twice * b * slope;
+                }
+            }
+            total += lanes.iter().sum::<f64>();
+            for (run, out) in views.runs().zip(out.chunks_mut(views.n)) {
+                let point = run[column];
+                let mut lanes = [0.0; 8];
+                let tile = run[rows.clone()].chunks(8).zip(out[rows.clone()].chunks_mut(8));
+                for ((z, o), f) in tile.zip(force.chunks(8)) {
+                    for (((z, o), f), lane) in z.iter().zip(o).zip(f).zip(&mut lanes) {
+                        let push = f * (z - point);
+                        *o += push;
+                        *lane += push;
+                    }
+                }
+                out[column] -= lanes.iter().sum::<f64>();
+            }
+        }
+        total
+    }
+}
+
+struct MeanSlopeTile<'a> {
+    train: View<'a>,
+    new: View<'a>,
+    rows: Range<usize>,
+    a: &'a [f64],
+    variance: f64,
+    first_view: usize,
+    out: &'a mut Matrix,
+}
+
+impl Specialised<()> for MeanSlopeTile<'_> {
+    /// Adds Σ_i 2 λ a_i κ'(s) (z* − z_i).
+    #[inline(always)]
+    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) {
+        let Self { train, new, rows, a, variance, first_view, out } = self;
+        let mut scratch = [0.0; ROWS];
+        for column in 0..new.n {
+            let at = |view: usize| new.z[view * new.n + column];
+            let force = squared_distances(&mut scratch, train, &rows, at);
+            for (f, a) in force.iter_mut().zip(&a[rows.clone()]) {
+                *f = 2.0 * variance * a * kernel(*f).1;
+            }
+            for (view, run) in train.runs().enumerate() {
+                let mut lanes = [0.0; 8];
+                for (f, z) in force.chunks(8).zip(run[rows.clone()].chunks(8)) {
+                    for ((f, z), lane) in f.iter().zip(z).zip(&mut lanes) {
+                        *lane += f * (at(view) - z);
+                    }
+                }
+                out[(column, first_view + view)] += lanes.iter().sum::<f64>();
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The one error type. Variants carry numbers (rows, columns, shapes); the sentence is made here.
+
+use std::path::PathBuf;
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Everything that can go wrong, apart from bugs.
+///
+/// Rows and columns are counted from 0.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A matrix was built from a buffer of another size.
+    #[error("{len} values do not fill a matrix of {rows} rows and {columns} columns")]
+    Shape {
+        /// Rows asked for.
+        rows: usize,
+        /// Columns asked for.
+        columns: usize,
+        /// Values given.
+        len: usize,
+    },
+    /// X and y have different lengths.
+    #[error("X has {rows} rows but y has {targets} values")]
+    TargetLength {
+        /// Rows of X.
+        rows: usize,
+        /// Values of y.
+        targets: usize,
+    },
+    /// A fit needs at least two rows.
+    #[error("a fit needs at least 2 rows, but there {}", if *.rows == 1 { "is 1".into() } else { format!("are {rows}") })]
+    TooFewRows {
+        /// Rows given.
+        rows: usize,
+    },
+    /// A fit needs at least one column.
+    #[error("X has no columns")]
+    NoColumns,
+    /// A value of X is NaN or infinite.
+    #[error("X holds {value} at row {row}, column {column}")]
+    NotFiniteX {
+        /// Row of the first such value.
+        row: usize,
+        /// Column of the first such value.
+        column: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A value of y is NaN or infinite.
+    #[error("y holds {value} at row {row}")]
+    NotFiniteY {
+        /// Row of the first such value.
+        row: usize,
+        /// The value.
+        value: f64,
+    },
+    /// Prediction with another number of columns than the fit had.
+    #[error("X has {found} columns, but the model was fitted on {expected}")]
+    ColumnCount {
+        /// Columns the model knows.
+        expected: usize,
+        /// Columns given.
+        found: usize,
+    },
+    /// A name that is not in a closed list (preset, kernel, directions, …).
+    #[error("unknown {kind} '{name}'; known are: {}", .known.join(", "))]
+    UnknownName {
+        /// What kind of thing was named.
+        kind: &'static str,
+        /// The name given.
+        name: String,
+        /// The names there are.
+        known: Vec<&'static str>,
+    },
+    /// A text that does not describe degrees.
+    #[error("'{text}' does not describe degrees; write for example 20x1, dx1, 1xd or 4x1,4x2,4x3")]
+    Degrees {
+        /// The text given.
+        text: String,
+    },
+    /// The configuration has no sub-kernel, or one of degree 0.
+    #[error("a model needs at least one sub-kernel, each of degree 1 or more")]
+    NoSubKernels,
+    /// A kernel that is no covariance in more than one dimension.
+    #[error("the {kernel} sub-kernel is a covariance in one dimension only, not in {degree}")]
+    OneDimensional {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The degree asked for.
+        degree: usize,
+    },
+    /// More axes were asked for than there are columns.
+    #[error("the degrees ask for {axes} axes, but X has {columns} columns")]
+    TooManyAxes {
+        /// Axes asked for.
+        axes: usize,
+        /// Columns there are.
+        columns: usize,
+    },
+    /// A number of the configuration is outside its range.
+    #[error("{name} is {value}, but must be {rule}")]
+    OutOfRange {
+        /// What the number is.
+        name: &'static str,
+        /// The number.
+        value: f64,
+        /// What it must be.
+        rule: &'static str,
+    },
+    /// Hyperparameters that do not fit the model's configuration.
+    #[error("{expected} {name} expected, {found} given")]
+    HyperparameterCount {
+        /// Which hyperparameters.
+        name: &'static str,
+        /// How many the model has.
+        expected: usize,
+        /// How many were given.
+        found: usize,
+    },
+    /// The kernel matrix could not be factorised.
+    #[error(
+        "the kernel matrix is not positive definite (pivot {pivot}); raise the lower noise bound"
+    )]
+    NotPositiveDefinite {
+        /// Index of the failing pivot.
+        pivot: usize,
+    },
+    /// No starting point had a finite likelihood.
+    #[error("no starting point has a finite marginal likelihood; raise the lower noise bound")]
+    NoFiniteStart,
+    /// The caller's callback asked to stop.
+    #[error("the fit was cancelled after {evaluations} evaluations; nothing was kept")]
+    Cancelled {
+        /// Evaluations done until then.
+        evaluations: usize,
+    },
+    /// Leave-one-out was asked for on other rows than the fit had.
+    #[error("these are not the rows that the model was fitted on{}", .row.map_or(String::new(), |r| format!(" (row {r} differs)")))]
+    NotTrainingRows {
+        /// The first row that differs, if the number of rows is right.
+        row: Option<usize>,
+    },
+    /// Reading or writing a file failed.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is no raysum model.
+    #[error("{}: not a raysum model file", .path.display())]
+    NotAModel {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is a raysum model of a format this version does not know.
+    #[error("{}: model file format {found}, but this raysum reads format {supported}; use a newer raysum", .path.display())]
+    FormatVersion {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u64,
+        /// The newest format known here.
+        supported: u64,
+    },
+    /// The file starts like a raysum model but is damaged.
+    #[error("{}: the model file is damaged ({detail})", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found wrong.
+        detail: String,
+    },
+}
+
+impl Error {
+    /// Whether the search for hyperparameters may step back and go on (a soft reject).
+    pub fn is_recoverable(&self) -> bool {
+        matches!(self, Error::NotPositiveDefinite { .. })
+    }
+}

@@ -1,0 +1,30 @@
+#![doc = include_str!("../../../README.md")]
+
+mod config;
+mod data;
+pub mod engine;
+mod error;
+mod expected;
+mod fit;
+mod kernel;
+mod linalg;
+pub mod metrics;
+mod model;
+mod objective;
+pub mod optimize;
+mod persist;
+mod project;
+pub mod rng;
+mod scale;
+
+pub use config::{Config, Degrees, Optimizer};
+pub use data::{Dataset, Matrix, MatrixRef};
+pub use error::{Error, Result};
+pub use expected::{DirectionLaw, expected_kernel};
+pub use fit::{Progress, ProgressFn};
+pub use kernel::SubKernel;
+pub use model::{Component, FitReport, Model, Prediction};
+pub use objective::{Hyperparameters, Layout};
+pub use persist::FORMAT;
+pub use project::{Directions, Projections};
+pub use scale::{Scaler, Standard};

@@ -1,0 +1,223 @@
+//! Dense linear algebra: the few operations the engines need, on plain slices. The only file that
+//! names faer.
+//!
+//! Matrices are column-major unless a name says otherwise; triangular ones use the lower half.
+//! faer splits work over rows and columns of the result, never over a sum, so results have the
+//! same bits on any number of threads (a test holds it to that).
+
+use crate::error::{Error, Result};
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt;
+use faer::linalg::matmul::{matmul, triangular as triangular_matmul};
+use faer::linalg::triangular_solve;
+use faer::{Accum, MatMut, MatRef, Par};
+
+/// Whether an operation may use all threads of the pool it runs in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Threads {
+    /// All threads.
+    All,
+    /// The calling thread only: for work inside an outer parallel loop.
+    One,
+}
+
+impl From<Threads> for Par {
+    fn from(threads: Threads) -> Par {
+        match threads {
+            Threads::All => Par::rayon(0),
+            Threads::One => Par::Seq,
+        }
+    }
+}
+
+/// Overwrites the lower half of the symmetric n × n matrix `a` with its Cholesky factor.
+pub(crate) fn cholesky(a: &mut [f64], n: usize, threads: Threads) -> Result<()> {
+    let par = threads.into();
+    let scratch = llt::factor::cholesky_in_place_scratch::<f64>(n, par, faer::Spec::default());
+    let mut buffer = MemBuffer::new(scratch);
+    llt::factor::cholesky_in_place(
+        MatMut::from_column_major_slice_mut(a, n, n),
+        llt::factor::LltRegularization::default(),
+        par,
+        MemStack::new(&mut buffer),
+        faer::Spec::default(),
+    )
+    .map(|_| ())
+    .map_err(|e| match e {
+        llt::factor::LltError::NonPositivePivot { index } => {
+            Error::NotPositiveDefinite { pivot: index }
+        }
+    })
+}
+
+/// 2 Σ log L_ii.
+pub(crate) fn log_determinant(l: &[f64], n: usize) -> f64 {
+    2.0 * (0..n).map(|i| l[i * n + i].ln()).sum::<f64>()
+}
+
+/// Writes the lower half of (L L')⁻¹ to `out`.
+pub(crate) fn inverse(l: &[f64], n: usize, out: &mut [f64], threads: Threads) {
+    let par = threads.into();
+    let mut buffer = MemBuffer::new(llt::inverse::inverse_scratch::<f64>(n, par));
+    llt::inverse::inverse(
+        MatMut::from_column_major_slice_mut(out, n, n),
+        MatRef::from_column_major_slice(l, n, n),
+        par,
+        MemStack::new(&mut buffer),
+    );
+}
+
+/// Overwrites `b` (n × m) with L⁻¹ b.
+pub(crate) fn solve_lower(l: &[f64], n: usize, b: &mut [f64], threads: Threads) {
+    let m = b.len() / n;
+    triangular_solve::solve_lower_triangular_in_place(
+        MatRef::from_column_major_slice(l, n, n),
+        MatMut::from_column_major_slice_mut(b, n, m),
+        threads.into(),
+    );
+}
+
+/// Overwrites `b` (n × m) with L⁻ᵀ b.
+pub(crate) fn solve_lower_transposed(l: &[f64], n: usize, b: &mut [f64], threads: Threads) {
+    let m = b.len() / n;
+    triangular_solve::solve_upper_triangular_in_place(
+        MatRef::from_column_major_slice(l, n, n).transpose(),
+        MatMut::from_column_major_slice_mut(b, n, m),
+        threads.into(),
+    );
+}
+
+/// X W', where X (n × d) and W (r × d) are row-major; the result (n × r) is column-major, that
+/// is, one contiguous run of n values per row of W.
+pub(crate) fn product_transposed(x: &[f64], w: &[f64], d: usize, threads: Threads) -> Vec<f64> {
+    let (n, r) = (x.len() / d, w.len() / d);
+    let mut out = vec![0.0; n * r];
+    matmul(
+        MatMut::from_column_major_slice_mut(&mut out, n, r),
+        Accum::Replace,
+        MatRef::from_row_major_slice(x, n, d),
+        MatRef::from_row_major_slice(w, r, d).transpose(),
+        1.0,
+        threads.into(),
+    );
+    out
+}
+
+/// G' X, where G (n × r) is column-major and X (n × d) row-major; the result (r × d) is row-major.
+pub(crate) fn transposed_product(g: &[f64], x: &[f64], n: usize, threads: Threads) -> Vec<f64> {
+    let (r, d) = (g.len() / n, x.len() / n);
+    let mut out = vec![0.0; r * d];
+    matmul(
+        MatMut::from_row_major_slice_mut(&mut out, r, d),
+        Accum::Replace,
+        MatRef::from_column_major_slice(g, n, r).transpose(),
+        MatRef::from_row_major_slice(x, n, d),
+        1.0,
+        threads.into(),
+    );
+    out
+}
+
+/// Subtracts V'V from the lower half of the m × m matrix `c`, where V is n × m.
+pub(crate) fn subtract_gram(c: &mut [f64], v: &[f64], n: usize, threads: Threads) {
+    use triangular_matmul::BlockStructure::{Rectangular, TriangularLower};
+    let m = v.len() / n;
+    let v = MatRef::from_column_major_slice(v, n, m);
+    triangular_matmul::matmul(
+        MatMut::from_column_major_slice_mut(c, m, m),
+        TriangularLower,
+        Accum::Add,
+        v.transpose(),
+        Rectangular,
+        v,
+        Rectangular,
+        -1.0,
+        threads.into(),
+    );
+}
+
+/// R with R R' = A for a symmetric m × m matrix that is positive semi-definite up to rounding.
+pub(crate) fn symmetric_root(a: &[f64], m: usize) -> Vec<f64> {
+    let a = MatRef::from_column_major_slice(a, m, m);
+    // The iteration only fails on values that are not finite; there is no such input.
+    let Ok(eigen) = a.self_adjoint_eigen(faer::Side::Lower) else { return vec![0.0; m * m] };
+    let (vectors, values) = (eigen.U(), eigen.S().column_vector());
+    let mut root = Vec::with_capacity(m * m);
+    for k in 0..m {
+        let scale = values[k].max(0.0).sqrt();
+        root.extend((0..m).map(|i| vectors[(i, k)] * scale));
+    }
+    root
+}
+
+/// Orthonormal rows that span the rows of the row-major r × d matrix `a`, r ≤ d.
+pub(crate) fn orthonormal_rows(a: &[f64], r: usize, d: usize) -> Vec<f64> {
+    let q = MatRef::from_row_major_slice(a, r, d).transpose().qr().compute_thin_Q();
+    let mut out = Vec::with_capacity(r * d);
+    for i in 0..r {
+        out.extend((0..d).map(|j| q[(j, i)]));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel_like(n: usize) -> Vec<f64> {
+        let entry = |i: usize, j: usize| {
+            let r = (i as f64 - j as f64) / 9.0;
+            1.0 / (1.0 + r * r).sqrt() + if i == j { 0.1 } else { 0.0 }
+        };
+        (0..n * n).map(|k| entry(k % n, k / n)).collect()
+    }
+
+    fn factor_and_inverse(n: usize, threads: usize) -> (Vec<f64>, Vec<f64>) {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut l = kernel_like(n);
+            cholesky(&mut l, n, Threads::All).unwrap();
+            let mut inv = vec![0.0; n * n];
+            inverse(&l, n, &mut inv, Threads::All);
+            (l, inv)
+        })
+    }
+
+    #[test]
+    fn factor_and_inverse_have_the_same_bits_on_any_number_of_threads() {
+        for n in [3, 150, 700] {
+            let one = factor_and_inverse(n, 1);
+            for threads in [2, 3, 7] {
+                assert!(one == factor_and_inverse(n, threads), "n = {n}, {threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn the_inverse_inverts() {
+        let n = 60;
+        let a = kernel_like(n);
+        let (l, inv) = factor_and_inverse(n, 2);
+        let full = |i: usize, j: usize| inv[i.min(j) * n + i.max(j)];
+        for i in 0..n {
+            for j in 0..n {
+                let p: f64 = (0..n).map(|k| a[k * n + i] * full(k, j)).sum();
+                let expected = if i == j { 1.0 } else { 0.0 };
+                assert!((p - expected).abs() < 1e-11);
+            }
+        }
+        let mut b: Vec<f64> = a[..n].to_vec();
+        solve_lower(&l, n, &mut b, Threads::One);
+        solve_lower_transposed(&l, n, &mut b, Threads::One);
+        assert!((b[0] - 1.0).abs() < 1e-11 && b[1..].iter().all(|v| v.abs() < 1e-11));
+    }
+
+    #[test]
+    fn an_indefinite_matrix_is_reported_with_its_pivot() {
+        let mut a = vec![1.0, 2.0, 2.0, 1.0];
+        assert!(matches!(
+            cholesky(&mut a, 2, Threads::One),
+            Err(Error::NotPositiveDefinite { pivot: 1 })
+        ));
+    }
+}

@@ -1,0 +1,328 @@
+//! The fitted model: everything it can say about new rows, in the user's units.
+
+use crate::config::Config;
+use crate::data::{Dataset, Matrix, MatrixRef};
+use crate::engine::{Marginals, Posterior, Prior};
+use crate::error::{Error, Result};
+use crate::linalg;
+use crate::metrics::two_sided_quantile;
+use crate::objective::Hyperparameters;
+use crate::project::Projections;
+use crate::rng::{Purpose, stream};
+use crate::scale::Scaler;
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Rows that one task predicts.
+const BLOCK: usize = 128;
+
+/// How the fit went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FitReport {
+    /// Training rows.
+    pub rows: usize,
+    /// log p(y | X) of the standardised target, without the noise prior.
+    pub log_marginal_likelihood: f64,
+    /// Evaluations of value and gradient, over all starts.
+    pub evaluations: usize,
+    /// Whether the search ended at its limit of evaluations and not at a maximum.
+    pub hit_limit: bool,
+}
+
+/// Predictions at some rows, in the target's units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// The mean.
+    pub mean: Vec<f64>,
+    /// Variance of a new observation y: that of f plus the noise.
+    pub variance: Vec<f64>,
+    /// Variance of the function f.
+    pub latent_variance: Vec<f64>,
+}
+
+impl Prediction {
+    /// Standard deviation of a new observation.
+    pub fn std(&self) -> Vec<f64> {
+        self.variance.iter().map(|v| v.sqrt()).collect()
+    }
+
+    /// Equal-tailed interval of a new observation with probability `level`: lower and upper ends.
+    pub fn interval(&self, level: f64) -> Result<(Vec<f64>, Vec<f64>)> {
+        if !(level > 0.0 && level < 1.0) {
+            let rule = "between 0 and 1";
+            return Err(Error::OutOfRange { name: "the level", value: level, rule });
+        }
+        let z = two_sided_quantile(level);
+        let pairs = self.mean.iter().zip(&self.variance);
+        Ok(pairs.map(|(m, v)| (m - z * v.sqrt(), m + z * v.sqrt())).unzip())
+    }
+}
+
+/// One sub-kernel's function f_j at some rows, in the target's units (without the mean).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Component {
+    /// The mean of f_j.
+    pub mean: Vec<f64>,
+    /// The variance of f_j.
+    pub variance: Vec<f64>,
+}
+
+/// A fitted model. It keeps what predictions need, not the training data as it came.
+#[derive(Debug)]
+pub struct Model {
+    pub(crate) config: Config,
+    pub(crate) scaler: Scaler,
+    pub(crate) projections: Projections,
+    pub(crate) hyperparameters: Hyperparameters,
+    pub(crate) prior: Prior,
+    pub(crate) posterior: Box<dyn Posterior>,
+    pub(crate) report: FitReport,
+    pub(crate) relevance: Vec<f64>,
+    /// Names of the columns of X, if the caller has them.
+    pub column_names: Option<Vec<String>>,
+    /// Whatever a caller wants to keep with the model, by name; it is saved and loaded untouched.
+    pub attachments: BTreeMap<String, serde_json::Value>,
+}
+
+impl Model {
+    pub(crate) fn new(
+        config: Config,
+        scaler: Scaler,
+        projections: Projections,
+        hyperparameters: Hyperparameters,
+        prior: Prior,
+        posterior: Box<dyn Posterior>,
+        report: FitReport,
+    ) -> Self {
+        Self {
+            config,
+            scaler,
+            projections,
+            hyperparameters,
+            prior,
+            posterior,
+            report,
+            relevance: Vec::new(),
+            column_names: None,
+            attachments: BTreeMap::new(),
+        }
+    }
+
+    /// What was fitted.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The standardisation learned from the training rows.
+    pub fn scaler(&self) -> &Scaler {
+        &self.scaler
+    }
+
+    /// The projections.
+    pub fn projections(&self) -> &Projections {
+        &self.projections
+    }
+
+    /// The hyperparameters, in standardised units.
+    pub fn hyperparameters(&self) -> &Hyperparameters {
+        &self.hyperparameters
+    }
+
+    /// How the fit went.
+    pub fn report(&self) -> &FitReport {
+        &self.report
+    }
+
+    /// log p(y | X) of the standardised target, without the noise prior.
+    pub fn log_marginal_likelihood(&self) -> f64 {
+        self.report.log_marginal_likelihood
+    }
+
+    /// The engine that holds the posterior.
+    pub fn engine(&self) -> &'static str {
+        self.posterior.engine()
+    }
+
+    /// Standard deviation of the noise, in the target's units.
+    pub fn noise_std(&self) -> f64 {
+        self.hyperparameters.noise_variance.sqrt() * self.scaler.y.std
+    }
+
+    /// How much each column matters: the root-mean-square slope of the posterior mean along it at
+    /// the training rows, per standard deviation of the column, as shares of the whole. All zeros
+    /// if the model found nothing.
+    pub fn relevance(&self) -> &[f64] {
+        &self.relevance
+    }
+
+    /// Number of columns of X.
+    pub fn columns(&self) -> usize {
+        self.scaler.x.len()
+    }
+
+    fn check<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<MatrixRef<'a>> {
+        let x = x.into();
+        if x.columns() != self.columns() {
+            return Err(Error::ColumnCount { expected: self.columns(), found: x.columns() });
+        }
+        x.check_finite()?;
+        Ok(x)
+    }
+
+    /// Runs `body` on standardised blocks of rows, over all threads, and returns in order.
+    fn by_block<T: Send>(&self, x: MatrixRef<'_>, body: impl Fn(&Matrix) -> T + Sync) -> Vec<T> {
+        let starts: Vec<usize> = (0..x.rows()).step_by(BLOCK).collect();
+        let rows = |start: usize| -> Range<usize> { start..(start + BLOCK).min(x.rows()) };
+        starts.into_par_iter().map(|start| body(&self.scaler.apply_rows(x, rows(start)))).collect()
+    }
+
+    /// Mean and variances at each row of `x`.
+    pub fn predict<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Prediction> {
+        let x = self.check(x)?;
+        let blocks = self.by_block(x, |rows| self.posterior.marginals(&self.prior, rows));
+        Ok(self.in_units(join(blocks)))
+    }
+
+    fn in_units(&self, f: Marginals) -> Prediction {
+        let units = |v: f64| self.scaler.undo_variance(v);
+        Prediction {
+            mean: f.mean.iter().map(|m| self.scaler.undo_mean(*m)).collect(),
+            variance: f.variance.iter().map(|v| units(v + self.prior.noise_variance)).collect(),
+            latent_variance: f.variance.iter().map(|v| units(*v)).collect(),
+        }
+    }
+
+    /// Mean and full covariance of f at the rows of `x`.
+    pub fn joint<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<(Vec<f64>, Matrix)> {
+        let x = self.check(x)?;
+        let rows = self.scaler.apply_rows(x, 0..x.rows());
+        let (mean, covariance) = self.posterior.joint(&self.prior, &rows);
+        let mean = mean.into_iter().map(|m| self.scaler.undo_mean(m)).collect();
+        let m = x.rows();
+        let scaled = |i, j| self.scaler.undo_variance(covariance[(i, j)]);
+        Ok((mean, Matrix::from_fn(m, m, scaled)))
+    }
+
+    /// Joint samples of f at the rows of `x`: one row per sample.
+    pub fn sample<'a>(
+        &self,
+        x: impl Into<MatrixRef<'a>>,
+        samples: usize,
+        seed: u64,
+    ) -> Result<Matrix> {
+        let x = self.check(x)?;
+        let rows = self.scaler.apply_rows(x, 0..x.rows());
+        let (mean, covariance) = self.posterior.joint(&self.prior, &rows);
+        let m = x.rows();
+        let root = linalg::symmetric_root(covariance.as_slice(), m);
+        let mut rng = stream(seed, Purpose::Samples, 0);
+        let mut out = Matrix::zeros(samples, m);
+        for s in 0..samples {
+            let white: Vec<f64> = (0..m).map(|_| StandardNormal.sample(&mut rng)).collect();
+            for (i, out) in out.row_mut(s).iter_mut().enumerate() {
+                let f: f64 = mean[i] + (0..m).map(|k| root[k * m + i] * white[k]).sum::<f64>();
+                *out = self.scaler.undo_mean(f);
+            }
+        }
+        Ok(out)
+    }
+
+    /// What the model would have predicted for each training row without that row, in closed form
+    /// and at the same hyperparameters. The training data must be handed in again.
+    pub fn leave_one_out(&self, data: &Dataset<'_>) -> Result<Prediction> {
+        let x = self.check(data.x())?;
+        let rows = self.scaler.apply_rows(x, 0..x.rows());
+        let y = self.scaler.apply_y(data.y());
+        Ok(self.in_units(self.posterior.leave_one_out(&self.prior, &rows, &y)?))
+    }
+
+    /// Each sub-kernel's function at the rows of `x`; together with the constant they sum to the
+    /// predicted mean.
+    pub fn components<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Vec<Component>> {
+        let x = self.check(x)?;
+        let blocks = self.by_block(x, |rows| self.posterior.components(&self.prior, rows));
+        let mut parts: Vec<Vec<Marginals>> =
+            self.prior.kernel.degrees.iter().map(|_| Vec::new()).collect();
+        for block in blocks {
+            for (part, marginals) in parts.iter_mut().zip(block) {
+                part.push(marginals);
+            }
+        }
+        let component = |part| {
+            let f = join(part);
+            Component {
+                mean: f.mean.iter().map(|m| m * self.scaler.y.std).collect(),
+                variance: f.variance.iter().map(|v| self.scaler.undo_variance(*v)).collect(),
+            }
+        };
+        Ok(parts.into_iter().map(component).collect())
+    }
+
+    /// The constant that components are added to, in the target's units.
+    pub fn constant(&self) -> f64 {
+        self.scaler.undo_mean(self.prior.mean)
+    }
+
+    /// Gradient of the predicted mean with respect to each column of X, one row per row of `x`.
+    pub fn mean_gradient<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Matrix> {
+        let x = self.check(x)?;
+        let mut data = Vec::with_capacity(x.rows() * x.columns());
+        for block in self.by_block(x, |rows| self.standardised_gradient(rows)) {
+            for i in 0..block.rows() {
+                let in_units = block.row(i).iter().zip(&self.scaler.x).map(|(slope, column)| {
+                    if column.std == 0.0 { 0.0 } else { slope * (self.scaler.y.std / column.std) }
+                });
+                data.extend(in_units);
+            }
+        }
+        Matrix::from_row_major(x.rows(), x.columns(), data)
+    }
+
+    /// ∂ mean / ∂x = (∂ mean / ∂z) W, all standardised.
+    fn standardised_gradient(&self, rows: &Matrix) -> Matrix {
+        let slopes = self.posterior.mean_slopes(&self.prior, rows);
+        let views = &self.prior.kernel.views;
+        let mut gradient = Matrix::zeros(rows.rows(), rows.columns());
+        for i in 0..rows.rows() {
+            for (r, slope) in slopes.row(i).iter().enumerate() {
+                let out = gradient.row_mut(i);
+                out.iter_mut().zip(views.row(r)).for_each(|(g, w)| *g += slope * w);
+            }
+        }
+        gradient
+    }
+
+    /// Fills in [`Model::relevance`] from the training rows.
+    pub(crate) fn learn_relevance(&mut self, x: MatrixRef<'_>) {
+        let mut sums = vec![0.0; self.columns()];
+        let squares = self.by_block(x, |rows| {
+            let gradient = self.standardised_gradient(rows);
+            let mut sums = vec![0.0; rows.columns()];
+            for i in 0..rows.rows() {
+                sums.iter_mut().zip(gradient.row(i)).for_each(|(s, g)| *s += g * g);
+            }
+            sums
+        });
+        for block in squares {
+            sums.iter_mut().zip(block).for_each(|(s, b)| *s += b);
+        }
+        // A constant column has no slope: nothing can be said along it.
+        for (sum, column) in sums.iter_mut().zip(&self.scaler.x) {
+            *sum = if column.std == 0.0 { 0.0 } else { sum.sqrt() };
+        }
+        let total: f64 = sums.iter().sum();
+        self.relevance = if total > 0.0 { sums.iter().map(|s| s / total).collect() } else { sums };
+    }
+}
+
+fn join(blocks: Vec<Marginals>) -> Marginals {
+    let mut all = Marginals { mean: Vec::new(), variance: Vec::new() };
+    for block in blocks {
+        all.mean.extend(block.mean);
+        all.variance.extend(block.variance);
+    }
+    all
+}

@@ -1,0 +1,277 @@
+//! The projections P_j: axes, Gaussian, uniform on the sphere, and diverse directions.
+
+use crate::data::Matrix;
+use crate::error::{Error, Result};
+use crate::linalg;
+use crate::optimize::{Lbfgs, lbfgs};
+use crate::rng::{Purpose, stream};
+use rand_distr::{Distribution, StandardNormal};
+use serde::{Deserialize, Serialize};
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+use std::str::FromStr;
+
+/// How directions are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Directions {
+    /// The coordinate axes, in order.
+    Axes,
+    /// Independent entries N(0, 1/D_j), the paper's RPA.
+    Gaussian,
+    /// Uniform on the unit sphere (divided by √D_j).
+    Sphere,
+    /// Unit vectors spread as evenly as can be (divided by √D_j), the paper's DPA.
+    Diverse,
+}
+
+impl Directions {
+    /// Every choice with its name.
+    pub const ALL: [(&'static str, Directions); 4] = [
+        ("axes", Directions::Axes),
+        ("gaussian", Directions::Gaussian),
+        ("sphere", Directions::Sphere),
+        ("diverse", Directions::Diverse),
+    ];
+
+    /// The name of the choice.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, d)| *d == self).map_or("", |(name, _)| name)
+    }
+}
+
+impl FromStr for Directions {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, d)| *d).ok_or_else(|| {
+            Error::UnknownName {
+                kind: "directions",
+                name: name.into(),
+                known: Self::ALL.iter().map(|(n, _)| *n).collect(),
+            }
+        })
+    }
+}
+
+/// The projections of all sub-kernels, stacked: row after row, sub-kernel after sub-kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Projections {
+    matrix: Matrix,
+    degrees: Vec<usize>,
+}
+
+impl Projections {
+    /// Projections given as one stacked matrix with Σ D_j rows.
+    pub fn from_matrix(matrix: Matrix, degrees: Vec<usize>) -> Result<Self> {
+        let rows: usize = degrees.iter().sum();
+        if degrees.is_empty() || degrees.contains(&0) {
+            return Err(Error::NoSubKernels);
+        }
+        if matrix.rows() != rows {
+            return Err(Error::HyperparameterCount {
+                name: "rows of the projections",
+                expected: rows,
+                found: matrix.rows(),
+            });
+        }
+        Ok(Self { matrix, degrees })
+    }
+
+    /// Chooses projections for `columns` features; the same seed gives the same projections.
+    pub fn choose(
+        directions: Directions,
+        degrees: &[usize],
+        columns: usize,
+        seed: u64,
+    ) -> Result<Self> {
+        let rows: usize = degrees.iter().sum();
+        let mut rng = stream(seed, Purpose::Directions, 0);
+        let mut normal =
+            |rows: usize| Matrix::from_fn(rows, columns, |_, _| StandardNormal.sample(&mut rng));
+        let mut matrix = match directions {
+            Directions::Axes => {
+                if rows > columns {
+                    return Err(Error::TooManyAxes { axes: rows, columns });
+                }
+                Matrix::from_fn(rows, columns, |i, j| f64::from(u8::from(i == j)))
+            }
+            Directions::Gaussian => normal(rows),
+            Directions::Sphere => unit_rows(normal(rows)),
+            Directions::Diverse if rows <= columns => {
+                let q = linalg::orthonormal_rows(normal(rows).as_slice(), rows, columns);
+                Matrix::from_row_major(rows, columns, q)?
+            }
+            Directions::Diverse => spread(normal(rows)),
+        };
+        if directions != Directions::Axes {
+            let mut row = 0;
+            for &degree in degrees {
+                for _ in 0..degree {
+                    let factor = 1.0 / (degree as f64).sqrt();
+                    matrix.row_mut(row).iter_mut().for_each(|v| *v *= factor);
+                    row += 1;
+                }
+            }
+        }
+        Self::from_matrix(matrix, degrees.to_vec())
+    }
+
+    /// The stacked matrix, Σ D_j rows by d columns.
+    pub fn matrix(&self) -> &Matrix {
+        &self.matrix
+    }
+
+    /// The degrees D_j.
+    pub fn degrees(&self) -> &[usize] {
+        &self.degrees
+    }
+
+    /// The loss Σ_{j≠j'} (η_j·η_j')⁴ of the normalised rows: 0 if they are orthogonal.
+    pub fn diversity_loss(&self) -> f64 {
+        let unit = unit_rows(self.matrix.clone());
+        let rows = unit.rows();
+        let mut loss = 0.0;
+        for i in 0..rows {
+            for k in 0..i {
+                loss += 2.0 * dot(unit.row(i), unit.row(k)).powi(4);
+            }
+        }
+        loss
+    }
+
+    /// The smallest angle between two rows as lines, in degrees; `None` for a single row.
+    pub fn smallest_angle(&self) -> Option<f64> {
+        let unit = unit_rows(self.matrix.clone());
+        let pairs = (0..unit.rows()).flat_map(|i| (0..i).map(move |k| (i, k)));
+        pairs
+            .map(|(i, k)| dot(unit.row(i), unit.row(k)).abs().min(1.0).acos().to_degrees())
+            .min_by(f64::total_cmp)
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+fn unit_rows(mut m: Matrix) -> Matrix {
+    for i in 0..m.rows() {
+        let norm = dot(m.row(i), m.row(i)).sqrt();
+        if norm > 0.0 {
+            m.row_mut(i).iter_mut().for_each(|v| *v /= norm);
+        }
+    }
+    m
+}
+
+/// Minimises Σ_{j≠j'} (η_j·η_j')⁴ over unit rows, from `start`.
+///
+/// The search runs over rows v of any length with η = v/|v|, so it is unconstrained; the chain
+/// rule projects each gradient to the tangent plane, (g − η(η·g))/|v|.
+fn spread(start: Matrix) -> Matrix {
+    let (rows, columns) = (start.rows(), start.columns());
+    let start = unit_rows(start);
+    let loss = |v: &[f64], gradient: &mut [f64]| -> std::result::Result<f64, Infallible> {
+        let norms: Vec<f64> = v.chunks(columns).map(|r| dot(r, r).sqrt()).collect();
+        if norms.iter().any(|n| *n < 1e-12) {
+            return Ok(f64::INFINITY);
+        }
+        let unit: Vec<f64> =
+            v.chunks(columns).zip(&norms).flat_map(|(r, n)| r.iter().map(move |x| x / n)).collect();
+        let mut gram = linalg::product_transposed(&unit, &unit, columns, linalg::Threads::All);
+        let mut value = 0.0;
+        for i in 0..rows {
+            gram[i * rows + i] = 0.0;
+            for c in &mut gram[i * rows..(i + 1) * rows] {
+                value += c.powi(4);
+                *c = 8.0 * c.powi(3);
+            }
+        }
+        let g = linalg::transposed_product(&gram, &unit, rows, linalg::Threads::All);
+        for (i, norm) in norms.iter().enumerate() {
+            let at = i * columns..(i + 1) * columns;
+            let along = dot(&g[at.clone()], &unit[at.clone()]);
+            for k in at {
+                gradient[k] = (g[k] - along * unit[k]) / norm;
+            }
+        }
+        Ok(value)
+    };
+    let options =
+        Lbfgs { evaluations: 2000, memory: 10, value_tolerance: 1e-9, gradient_tolerance: 1e-9 };
+    let Ok(outcome) = lbfgs(start.as_slice(), &options, loss, &mut |_| ControlFlow::Continue(()));
+    unit_rows(Matrix::from_fn(rows, columns, |i, j| outcome.point[i * columns + j]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diverse(j: usize, d: usize, seed: u64) -> Projections {
+        Projections::choose(Directions::Diverse, &vec![1; j], d, seed).unwrap()
+    }
+
+    #[test]
+    fn up_to_d_diverse_directions_are_orthonormal() {
+        for (j, d) in [(1, 1), (3, 7), (20, 20), (20, 128)] {
+            let p = diverse(j, d, 5);
+            assert!(p.diversity_loss() < 1e-25, "{}", p.diversity_loss());
+            for i in 0..j {
+                assert!((dot(p.matrix().row(i), p.matrix().row(i)) - 1.0).abs() < 1e-13);
+            }
+        }
+    }
+
+    #[test]
+    fn in_the_plane_diverse_directions_reach_the_bound_of_a_design() {
+        // In d = 2 equally spaced lines are optimal, and any projective 4-design meets
+        // Σ_{j,j'} (η·η')⁴ = J² · 3/(d(d+2)), so the loss is 3J²/8 − J.
+        for j in [3, 5, 16] {
+            let jf = j as f64;
+            let bound = 3.0 * jf * jf / 8.0 - jf;
+            let loss = diverse(j, 2, 1).diversity_loss();
+            assert!((loss - bound).abs() < 1e-6, "J = {j}: {loss} against {bound}");
+        }
+    }
+
+    #[test]
+    fn diverse_directions_are_wider_apart_than_random_ones() {
+        for d in [3, 8] {
+            let random = Projections::choose(Directions::Sphere, &[1; 20], d, 3).unwrap();
+            let p = diverse(20, d, 3);
+            assert!(p.diversity_loss() < 0.9 * random.diversity_loss());
+            assert!(p.smallest_angle() > random.smallest_angle());
+        }
+    }
+
+    #[test]
+    fn gaussian_entries_have_variance_one_over_the_degree() {
+        let p = Projections::choose(Directions::Gaussian, &[1, 4], 4000, 9).unwrap();
+        let mean_square = |i: usize| dot(p.matrix().row(i), p.matrix().row(i)) / 4000.0;
+        assert!((mean_square(0) - 1.0).abs() < 0.1);
+        for i in 1..5 {
+            assert!((mean_square(i) - 0.25).abs() < 0.025);
+        }
+    }
+
+    #[test]
+    fn one_seed_one_set_of_directions() {
+        for (_, kind) in Directions::ALL {
+            let choose = |seed| {
+                Projections::choose(
+                    kind,
+                    &[1; 6],
+                    if kind == Directions::Axes { 6 } else { 4 },
+                    seed,
+                )
+            };
+            assert_eq!(choose(1).unwrap(), choose(1).unwrap());
+            assert_eq!(kind == Directions::Axes, choose(1).unwrap() == choose(2).unwrap());
+        }
+    }
+
+    #[test]
+    fn more_axes_than_columns_is_an_error() {
+        let e = Projections::choose(Directions::Axes, &[1; 6], 4, 0).unwrap_err();
+        assert_eq!(e.to_string(), "the degrees ask for 6 axes, but X has 4 columns");
+    }
+}
