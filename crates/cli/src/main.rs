@@ -1,1 +1,31 @@
-fn main() {}
+//! The command `raysum`: arguments → resolved job → run → print.
+
+mod args;
+mod baseline;
+mod commands;
+mod interrupt;
+mod output;
+mod picture;
+mod progress;
+mod score;
+mod source;
+mod splits;
+mod style;
+mod table;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    interrupt::install();
+    match commands::run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        // `raysum … | head` closes the pipe early; that is no failure.
+        Err(e) if output::is_broken_pipe(&e) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("raysum: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

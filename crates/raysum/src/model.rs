@@ -81,6 +81,7 @@ pub struct Model {
     pub(crate) posterior: Box<dyn Posterior>,
     pub(crate) report: FitReport,
     pub(crate) relevance: Vec<f64>,
+    pub(crate) version: String,
     /// Names of the columns of X, if the caller has them.
     pub column_names: Option<Vec<String>>,
     /// Whatever a caller wants to keep with the model, by name; it is saved and loaded untouched.
@@ -106,6 +107,7 @@ impl Model {
             posterior,
             report,
             relevance: Vec::new(),
+            version: env!("CARGO_PKG_VERSION").into(),
             column_names: None,
             attachments: BTreeMap::new(),
         }
@@ -139,6 +141,11 @@ impl Model {
     /// log p(y | X) of the standardised target, without the noise prior.
     pub fn log_marginal_likelihood(&self) -> f64 {
         self.report.log_marginal_likelihood
+    }
+
+    /// The version of raysum that fitted the model.
+    pub fn version(&self) -> &str {
+        &self.version
     }
 
     /// The engine that holds the posterior.

@@ -75,7 +75,7 @@ impl Model {
     fn to_bytes(&self) -> Vec<u8> {
         let metadata = Metadata {
             format: FORMAT,
-            raysum: env!("CARGO_PKG_VERSION").into(),
+            raysum: self.version.clone(),
             engine: self.engine().into(),
             config: self.config.clone(),
             degrees: self.projections.degrees().to_vec(),
@@ -150,6 +150,7 @@ impl Model {
             posterior,
             metadata.report,
         );
+        model.version = metadata.raysum;
         model.relevance = metadata.relevance;
         model.column_names = metadata.column_names;
         model.attachments = metadata.attachments;

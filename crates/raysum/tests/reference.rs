@@ -68,11 +68,7 @@ fn likelihood_and_predictions_agree() {
         let (mean, covariance) = posterior.joint(&case.prior, &x_new);
         close(&format!("{}: joint mean", case.name), &mean, &f.mean);
         let expected = matrix(&case.value["cov_new"]);
-        close(
-            &format!("{}: covariance", case.name),
-            covariance.as_slice(),
-            expected.as_slice(),
-        );
+        close(&format!("{}: covariance", case.name), covariance.as_slice(), expected.as_slice());
     }
 }
 
@@ -98,7 +94,8 @@ fn derivative(case: &Case, e: &Evaluation, name: &str) -> f64 {
         Some((parameter, index)) => (parameter, Some(index.parse::<usize>().unwrap())),
         None => (name, None),
     };
-    let views = || (0..kernel.views.rows()).flat_map(|r| (0..kernel.views.columns()).map(move |c| (r, c)));
+    let views =
+        || (0..kernel.views.rows()).flat_map(|r| (0..kernel.views.columns()).map(move |c| (r, c)));
     let over = |pick: &dyn Fn(usize, usize) -> bool| -> f64 {
         -views().filter(|&(r, c)| pick(r, c)).map(|at| e.views[at] * kernel.views[at]).sum::<f64>()
     };
@@ -121,20 +118,25 @@ fn gradients_agree() {
         let e = Dense::new(case.x.clone(), case.y.clone()).evaluate(&case.prior).unwrap();
         let mut expected: Vec<(String, f64)> = Vec::new();
         if let Some(theta) = case.value.get("sklearn_theta_gradient") {
-            let names = theta["theta"].as_array().unwrap().iter().map(|n| n.as_str().unwrap().into());
+            let names =
+                theta["theta"].as_array().unwrap().iter().map(|n| n.as_str().unwrap().into());
             expected.extend(names.zip(numbers(&theta["value"])));
         } else {
             for (name, value) in case.value["gradient"].as_object().unwrap() {
                 match value.as_f64() {
                     Some(value) => expected.push((name.clone(), value)),
                     None => expected.extend(
-                        numbers(value).into_iter().enumerate().map(|(i, v)| (format!("{name}.{i}"), v)),
+                        numbers(value)
+                            .into_iter()
+                            .enumerate()
+                            .map(|(i, v)| (format!("{name}.{i}"), v)),
                     ),
                 }
             }
         }
         assert!(expected.len() >= 3, "{}", case.name);
-        let found: Vec<f64> = expected.iter().map(|(name, _)| derivative(&case, &e, name)).collect();
+        let found: Vec<f64> =
+            expected.iter().map(|(name, _)| derivative(&case, &e, name)).collect();
         let values: Vec<f64> = expected.iter().map(|(_, v)| *v).collect();
         close(&format!("{}: gradient", case.name), &found, &values);
     }

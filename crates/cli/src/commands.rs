@@ -1,0 +1,48 @@
+//! The commands, one per file, and what they share.
+
+mod demo;
+mod evaluate;
+mod fit;
+mod inspect;
+mod predict;
+
+use crate::args::{Args, Command};
+use anyhow::{Context, Result};
+
+/// How a command talks, apart from its results.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Voice {
+    /// Print nothing but results and errors.
+    pub(crate) quiet: bool,
+    /// Print results as JSON.
+    pub(crate) json: bool,
+}
+
+impl Voice {
+    /// Notes about the data go to standard error.
+    pub(crate) fn notes(self, notes: &[String]) {
+        if !self.quiet {
+            for note in notes {
+                eprintln!("note: {note}");
+            }
+        }
+    }
+}
+
+/// Runs a command.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    if let Some(threads) = args.threads {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(usize::from(threads))
+            .build_global()
+            .context("cannot start the threads")?;
+    }
+    let voice = Voice { quiet: args.quiet, json: args.json };
+    match &args.command {
+        Command::Fit(args) => fit::run(args, voice),
+        Command::Predict(args) => predict::run(args, voice),
+        Command::Evaluate(args) => evaluate::run(args, voice),
+        Command::Inspect(args) => inspect::run(args, voice),
+        Command::Demo(args) => demo::run(args, voice),
+    }
+}

@@ -1,0 +1,129 @@
+//! `raysum demo`: the whole way on a bundled table, in a second.
+
+use super::{Voice, fit};
+use crate::args::DemoArgs;
+use crate::picture::{self, Held};
+use crate::score::Scores;
+use crate::source::{self, TrainingTable};
+use crate::table::{self, Missing, Source};
+use crate::{baseline, interrupt, output, splits, style};
+use anyhow::{Context, Result};
+use raysum::{Config, Dataset, Matrix, Model, Prediction};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+const CARS: &str = include_str!("../../data/cars.csv");
+const TARGET: &str = "mpg";
+const MODEL: &str = "dpa-ard";
+const HOLDOUT: f64 = 0.2;
+const LEVEL: f64 = 0.95;
+
+pub(super) fn run(args: &DemoArgs, voice: Voice) -> Result<()> {
+    let folder = &args.output;
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let cars = folder.join("cars.csv");
+    output::write(&cars, |out| Ok(out.write_all(CARS.as_bytes())?))?;
+    let table = table::read(&Source::new(&cars), &table::ReadOptions::default())?;
+    let target = table::find_column(&table, TARGET)?;
+    let table = source::encode(&table, target, &[], Missing::Error)?;
+    let demo = Demo::fit(&table)?;
+    let files = demo.write(folder)?;
+    if voice.json {
+        return output::print_line(&demo.json(&files).to_string());
+    }
+    output::print_line(demo.text(&table, &files).trim_end())
+}
+
+/// A model fitted on four fifths of the rows, and what it and the baselines say of the rest.
+struct Demo {
+    model: Model,
+    truth: Vec<f64>,
+    prediction: Prediction,
+    scores: Vec<(&'static str, Scores)>,
+}
+
+impl Demo {
+    fn fit(table: &TrainingTable) -> Result<Self> {
+        let split = splits::holdout(table.y.len(), HOLDOUT, 0).context("the cars are enough")?;
+        let part = |rows: &[usize]| -> (Matrix, Vec<f64>) {
+            (table.x.gather(rows), rows.iter().map(|&i| table.y[i]).collect())
+        };
+        let (x, y) = part(&split.train);
+        let (x_new, truth) = part(&split.test);
+        let mut model = Config::preset(MODEL)?.fit(&Dataset::new(&x, &y)?)?;
+        fit::describe(&mut model, MODEL, table)?;
+        let prediction = model.predict(&x_new)?;
+        let scores = vec![
+            ("constant", Scores::new(&truth, &baseline::constant(&y, truth.len()))),
+            ("linear", Scores::new(&truth, &baseline::linear(&x, &y, &x_new))),
+            ("raysum", Scores::new(&truth, &prediction)),
+        ];
+        Ok(Self { model, truth, prediction, scores })
+    }
+
+    fn write(&self, folder: &Path) -> Result<Vec<(PathBuf, &'static str)>> {
+        let files = vec![
+            (folder.join("cars.csv"), "the table"),
+            (folder.join("cars.raysum"), "the model; try: raysum inspect"),
+            (folder.join("predictions.csv"), "held-out rows with their 95 % intervals"),
+            (folder.join("cars.svg"), "the picture"),
+        ];
+        interrupt::whole(|| self.model.save(&files[1].0))?;
+        let (lower, upper) = self.prediction.interval(LEVEL)?;
+        let std = self.prediction.std();
+        output::write(&files[2].0, |out| {
+            writeln!(out, "true,mean,std,lower,upper")?;
+            for i in 0..self.truth.len() {
+                let (t, m) = (self.truth[i], self.prediction.mean[i]);
+                writeln!(out, "{t},{m},{},{},{}", std[i], lower[i], upper[i])?;
+            }
+            Ok(())
+        })?;
+        let held =
+            Held { target: TARGET, truth: &self.truth, prediction: &self.prediction, level: LEVEL };
+        let svg = picture::draw(&held, &self.model)?;
+        output::write(&files[3].0, |out| Ok(out.write_all(svg.as_bytes())?))?;
+        Ok(files)
+    }
+
+    fn json(&self, files: &[(PathBuf, &str)]) -> serde_json::Value {
+        json!({
+            "model": MODEL,
+            "engine": self.model.engine(),
+            "n": self.model.report().rows,
+            "d": self.model.columns(),
+            "holdout_rows": self.truth.len(),
+            "scores": self.scores.iter().map(|(n, s)| (n.to_string(), json!(s))).collect::<serde_json::Map<_, _>>(),
+            "files": files.iter().map(|(path, _)| path.display().to_string()).collect::<Vec<_>>(),
+        })
+    }
+
+    fn text(&self, table: &TrainingTable, files: &[(PathBuf, &str)]) -> String {
+        let mut text = format!(
+            "Fuel economy of {} cars from {} columns; {} rows held out.\n\n",
+            table.y.len(),
+            table.encoding.features.len(),
+            self.truth.len()
+        );
+        let head = ["", "RMSE (mpg)", "NLPD", "inside 95 % interval"];
+        let mut rows = vec![head.map(String::from).to_vec()];
+        for (name, s) in &self.scores {
+            rows.push(vec![
+                (*name).to_string(),
+                style::number(s.rmse),
+                style::number(s.nlpd),
+                format!("{:.0} %", 100.0 * s.coverage95),
+            ]);
+        }
+        text += &style::columns(&rows);
+        text += "\nWhat the fitted model goes by:\n";
+        text += &fit::relevance(&self.model, 6);
+        text += "\nWritten:\n";
+        let rows: Vec<Vec<String>> = files
+            .iter()
+            .map(|(path, words)| vec![format!("{}   {words}", path.display())])
+            .collect();
+        text + &style::columns(&rows)
+    }
+}

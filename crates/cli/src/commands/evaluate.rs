@@ -1,0 +1,173 @@
+//! `raysum evaluate`: cross-validation of one or more models on one table.
+
+use super::Voice;
+use crate::args::EvaluateArgs;
+use crate::progress::Reporter;
+use crate::score::Scores;
+use crate::source::{self, TrainingTable};
+use crate::splits::{self, Split};
+use crate::{output, style};
+use anyhow::{Result, ensure};
+use rayon::prelude::*;
+use raysum::{Config, Dataset};
+use serde_json::{Value, json};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+pub(super) fn run(args: &EvaluateArgs, voice: Voice) -> Result<()> {
+    let configs: Vec<(&str, Config)> = args
+        .model
+        .iter()
+        .map(|name| Ok((name.as_str(), args.settings.config(name)?)))
+        .collect::<Result<_>>()?;
+    let table = source::training(&args.table)?;
+    voice.notes(&table.notes);
+    let n = table.y.len();
+    let folds = args.folds as usize;
+    ensure!(
+        n >= folds && n - n.div_ceil(folds) >= 2,
+        "{}: {folds} folds need more rows than the {n} there are",
+        args.table.data.display()
+    );
+    let splits: Vec<(u32, Split)> = (0..args.repeats)
+        .flat_map(|r| {
+            splits::folds(n, folds, args.settings.seed, r).into_iter().map(move |s| (r, s))
+        })
+        .collect();
+    let mut lines = Vec::new();
+    for (name, config) in configs {
+        let results = cross_validate(name, &config, &table, &splits, voice)?;
+        let summary = Summary::new(name, &results, args, &table);
+        if voice.json {
+            output::print_line(&summary.json.to_string())?;
+        } else {
+            lines.push(summary.cells);
+        }
+    }
+    if !voice.json {
+        let head =
+            ["model", "RMSE", "± sd", "NLPD", "in 95 %", "RMSE in units", "s per fit", "engine"];
+        lines.insert(0, head.map(String::from).to_vec());
+        let title = format!(
+            "{n} rows × {} columns, target '{}', {folds} folds × {}; target standardised by each \
+             training fold\n",
+            table.x.columns(),
+            table.encoding.target,
+            args.repeats
+        );
+        output::print_line((title + &style::columns(&lines)).trim_end())?;
+    }
+    Ok(())
+}
+
+/// What one fold gave.
+struct FoldResult {
+    standardised: Scores,
+    units: Scores,
+    seconds: f64,
+    evaluations: usize,
+    engine: &'static str,
+}
+
+/// Fits and scores every split; small fits leave cores idle, so splits run side by side.
+fn cross_validate(
+    name: &str,
+    config: &Config,
+    table: &TrainingTable,
+    splits: &[(u32, Split)],
+    voice: Voice,
+) -> Result<Vec<FoldResult>> {
+    let reporter = Mutex::new(Reporter::new(name, voice.quiet || voice.json));
+    let done = AtomicUsize::new(0);
+    let results = splits
+        .par_iter()
+        .map(|(repeat, split)| {
+            // Every repeat draws its own directions, as it draws its own folds.
+            let seed = config.seed.wrapping_add(u64::from(*repeat));
+            let result = one_fold(&Config { seed, ..config.clone() }, table, split);
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if let Ok(mut reporter) = reporter.lock() {
+                reporter.part(done, splits.len());
+            }
+            result
+        })
+        .collect();
+    if let Ok(reporter) = reporter.into_inner() {
+        reporter.finish();
+    }
+    results
+}
+
+fn one_fold(config: &Config, table: &TrainingTable, split: &Split) -> Result<FoldResult> {
+    let pick = |rows: &[usize]| -> Vec<f64> { rows.iter().map(|&i| table.y[i]).collect() };
+    let (x, y) = (table.x.gather(&split.train), pick(&split.train));
+    let started = Instant::now();
+    let model = config.fit(&Dataset::new(&x, &y)?)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let prediction = model.predict(&table.x.gather(&split.test))?;
+    let units = Scores::new(&pick(&split.test), &prediction);
+    Ok(FoldResult {
+        standardised: units.standardised(model.scaler().y),
+        units,
+        seconds,
+        evaluations: model.report().evaluations,
+        engine: model.engine(),
+    })
+}
+
+/// Means over folds, for people and for machines.
+struct Summary {
+    json: Value,
+    cells: Vec<String>,
+}
+
+impl Summary {
+    fn new(name: &str, results: &[FoldResult], args: &EvaluateArgs, table: &TrainingTable) -> Self {
+        let mean = |pick: fn(&FoldResult) -> f64| average(results.iter().map(pick));
+        let sd = |pick: fn(&FoldResult) -> f64| {
+            let centre = mean(pick);
+            let squares = results.iter().map(|r| (pick(r) - centre).powi(2)).sum::<f64>();
+            (squares / (results.len() as f64 - 1.0).max(1.0)).sqrt()
+        };
+        let rmse = |r: &FoldResult| r.standardised.rmse;
+        let engine = results.first().map_or("", |r| r.engine);
+        let json = json!({
+            "model": name,
+            "n": table.y.len(),
+            "d": table.x.columns(),
+            "folds": args.folds,
+            "repeats": args.repeats,
+            "rmse_mean": mean(rmse),
+            "rmse_sd": sd(rmse),
+            "nlpd_mean": mean(|r| r.standardised.nlpd),
+            "nlpd_sd": sd(|r| r.standardised.nlpd),
+            "crps_mean": mean(|r| r.standardised.crps),
+            "coverage95": mean(|r| r.standardised.coverage95),
+            "rmse_mean_units": mean(|r| r.units.rmse),
+            "rmse_sd_units": sd(|r| r.units.rmse),
+            "nlpd_mean_units": mean(|r| r.units.nlpd),
+            "crps_mean_units": mean(|r| r.units.crps),
+            "rmse_folds": results.iter().map(rmse).collect::<Vec<_>>(),
+            "fit_seconds": mean(|r| r.seconds),
+            "evaluations": mean(|r| r.evaluations as f64),
+            "engine": engine,
+        });
+        let cells = vec![
+            name.to_string(),
+            style::number(mean(rmse)),
+            style::number(sd(rmse)),
+            style::number(mean(|r| r.standardised.nlpd)),
+            format!("{:.0} %", 100.0 * mean(|r| r.standardised.coverage95)),
+            style::number(mean(|r| r.units.rmse)),
+            style::number(mean(|r| r.seconds)),
+            engine.to_string(),
+        ];
+        Self { json, cells }
+    }
+}
+
+fn average(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let n = values.len() as f64;
+    values.sum::<f64>() / n
+}

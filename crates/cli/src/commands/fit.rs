@@ -1,0 +1,195 @@
+//! `raysum fit`: fit on part of the rows, score the rest, fit on all, save.
+
+use super::Voice;
+use crate::args::FitArgs;
+use crate::progress::Reporter;
+use crate::score::Scores;
+use crate::source::{self, ATTACHMENT, TrainingTable};
+use crate::{interrupt, output, splits, style};
+use anyhow::Result;
+use raysum::{Config, Dataset, Hyperparameters, Model};
+use serde_json::{Value, json};
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// A model fitted on all rows, and how a fit on part of them scored on the rest.
+pub(crate) struct Fitted {
+    pub(crate) model: Model,
+    pub(crate) holdout: Option<Holdout>,
+    pub(crate) evaluations: usize,
+    pub(crate) seconds: f64,
+}
+
+/// Scores on held-out rows.
+pub(crate) struct Holdout {
+    pub(crate) rows: usize,
+    pub(crate) scores: Scores,
+    pub(crate) standardised: Scores,
+}
+
+pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
+    let config = args.settings.config(&args.model)?;
+    let table = source::training(&args.table)?;
+    voice.notes(&table.notes);
+    let mut fitted = fit(&config, &table, args.holdout, voice)?;
+    describe(&mut fitted.model, &args.model, &table)?;
+    if let Some(path) = &args.output {
+        interrupt::whole(|| fitted.model.save(path))?;
+    }
+    if voice.json {
+        return output::print_line(&to_json(&fitted, &args.model).to_string());
+    }
+    let mut text = summary(&fitted, &args.model, &table);
+    text += &match &args.output {
+        Some(path) => format!("saved to {}\n", path.display()),
+        None => "not saved (give -o FILE to save)\n".to_string(),
+    };
+    output::print_line(text.trim_end())
+}
+
+/// Holds out a share of the rows, fits to the others and scores; then fits to all rows, starting
+/// from the hyperparameters found.
+pub(crate) fn fit(
+    config: &Config,
+    table: &TrainingTable,
+    share: f64,
+    voice: Voice,
+) -> Result<Fitted> {
+    let started = Instant::now();
+    let mut evaluations = 0;
+    let mut first: Option<Hyperparameters> = None;
+    let mut holdout = None;
+    if let Some(split) = splits::holdout(table.y.len(), share, config.seed) {
+        let (x, y) = gather(table, &split.train);
+        let model =
+            search(config, &Dataset::new(&x, &y)?, None, "fit without held-out rows", voice)?;
+        let (x, y) = gather(table, &split.test);
+        let scores = Scores::new(&y, &model.predict(&x)?);
+        let standardised = scores.standardised(model.scaler().y);
+        holdout = Some(Holdout { rows: y.len(), scores, standardised });
+        evaluations += model.report().evaluations;
+        first = Some(model.hyperparameters().clone());
+    }
+    // Starting from a good point, further starts would find the same again.
+    let again =
+        Config { starts: if first.is_some() { 1 } else { config.starts }, ..config.clone() };
+    let data = Dataset::new(&table.x, &table.y)?;
+    let model = search(&again, &data, first.as_ref(), "fit on all rows", voice)?;
+    evaluations += model.report().evaluations;
+    Ok(Fitted { model, holdout, evaluations, seconds: started.elapsed().as_secs_f64() })
+}
+
+fn search(
+    config: &Config,
+    data: &Dataset<'_>,
+    first: Option<&Hyperparameters>,
+    label: &str,
+    voice: Voice,
+) -> Result<Model> {
+    let mut reporter = Reporter::new(label, voice.quiet || voice.json);
+    let model = config.fit_from(data, first, &mut |progress| {
+        reporter.evaluation(progress);
+        ControlFlow::Continue(())
+    })?;
+    reporter.finish();
+    Ok(model)
+}
+
+fn gather(table: &TrainingTable, rows: &[usize]) -> (raysum::Matrix, Vec<f64>) {
+    (table.x.gather(rows), rows.iter().map(|&i| table.y[i]).collect())
+}
+
+/// Keeps with the model where it came from and how tables are encoded for it.
+pub(crate) fn describe(model: &mut Model, preset: &str, table: &TrainingTable) -> Result<()> {
+    model.column_names = Some(table.encoding.expanded_names());
+    model.attachments.insert(ATTACHMENT.into(), serde_json::to_value(&table.encoding)?);
+    model.attachments.insert("preset".into(), Value::from(preset));
+    Ok(())
+}
+
+fn to_json(fitted: &Fitted, preset: &str) -> Value {
+    let model = &fitted.model;
+    let score = |pick: fn(&Holdout) -> f64| fitted.holdout.as_ref().map(pick);
+    json!({
+        "model": preset,
+        "engine": model.engine(),
+        "n": model.report().rows,
+        "d": model.columns(),
+        "log_marginal_likelihood": model.log_marginal_likelihood(),
+        "noise_std": model.noise_std(),
+        "evaluations": fitted.evaluations,
+        "fit_seconds": fitted.seconds,
+        "holdout_rows": fitted.holdout.as_ref().map_or(0, |h| h.rows),
+        "holdout_rmse": score(|h| h.scores.rmse),
+        "holdout_nlpd": score(|h| h.scores.nlpd),
+        "holdout_crps": score(|h| h.scores.crps),
+        "holdout_coverage95": score(|h| h.scores.coverage95),
+        "holdout_rmse_standardised": score(|h| h.standardised.rmse),
+        "holdout_nlpd_standardised": score(|h| h.standardised.nlpd),
+        "hit_limit": model.report().hit_limit,
+    })
+}
+
+fn summary(fitted: &Fitted, preset: &str, table: &TrainingTable) -> String {
+    let model = &fitted.model;
+    let mut text = format!(
+        "{preset} on {} rows × {} columns, target '{}', {} engine\n",
+        model.report().rows,
+        model.columns(),
+        table.encoding.target,
+        model.engine()
+    );
+    let row = |name: &str, value: String| vec![name.to_string(), value];
+    let mut rows = vec![
+        row("log marginal likelihood", style::number(model.log_marginal_likelihood())),
+        row("noise std", style::number(model.noise_std())),
+        row("evaluations", fitted.evaluations.to_string()),
+        row("time", style::seconds(fitted.seconds)),
+    ];
+    match &fitted.holdout {
+        Some(h) => {
+            let share = style::number(h.standardised.rmse);
+            rows.push(row("held-out rows", h.rows.to_string()));
+            rows.push(row("  RMSE", style::number(h.scores.rmse)));
+            rows.push(row("  RMSE / std of target", share));
+            rows.push(row("  NLPD", style::number(h.scores.nlpd)));
+            rows.push(row(
+                "  inside 95 % interval",
+                format!("{:.0} %", 100.0 * h.scores.coverage95),
+            ));
+        }
+        None => rows.push(row("held-out rows", "none".into())),
+    }
+    text += &style::columns(&rows);
+    if model.report().hit_limit {
+        text += "the search ended at its limit of evaluations; raise --max-evaluations\n";
+    }
+    text += "relevance of the columns:\n";
+    text += &relevance(model, 8);
+    text
+}
+
+/// The most relevant columns with bars.
+pub(crate) fn relevance(model: &Model, most: usize) -> String {
+    let names = model.column_names.clone().unwrap_or_default();
+    let name = |i: usize| names.get(i).cloned().unwrap_or(format!("column {i}"));
+    let mut order: Vec<usize> = (0..model.columns()).collect();
+    order.sort_by(|a, b| model.relevance()[*b].total_cmp(&model.relevance()[*a]));
+    let top = order.first().map_or(0.0, |&i| model.relevance()[i]);
+    let rows: Vec<Vec<String>> = order
+        .iter()
+        .take(most)
+        .map(|&i| {
+            let share = model.relevance()[i];
+            let length = if top > 0.0 { share / top } else { 0.0 };
+            let bar = style::bar(length, 24);
+            let padding = " ".repeat(24 - bar.chars().count());
+            vec![name(i), format!("{:.1} %", 100.0 * share), bar + &padding]
+        })
+        .collect();
+    let mut text = style::columns(&rows);
+    if order.len() > most {
+        text += &format!("  … and {} more\n", order.len() - most);
+    }
+    text
+}

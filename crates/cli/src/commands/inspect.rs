@@ -1,0 +1,105 @@
+//! `raysum inspect`: what a model file holds.
+
+use super::{Voice, fit};
+use crate::args::InspectArgs;
+use crate::source::ATTACHMENT;
+use crate::{output, style};
+use anyhow::Result;
+use raysum::Model;
+use serde_json::{Value, json};
+
+pub(super) fn run(args: &InspectArgs, voice: Voice) -> Result<()> {
+    let model = Model::load(&args.model)?;
+    if voice.json {
+        return output::print_line(&to_json(&model).to_string());
+    }
+    output::print_line(text(&model).trim_end())
+}
+
+fn preset(model: &Model) -> &str {
+    model.attachments.get("preset").and_then(Value::as_str).unwrap_or("custom")
+}
+
+fn target(model: &Model) -> Option<&str> {
+    model.attachments.get(ATTACHMENT)?.get("target")?.as_str()
+}
+
+fn to_json(model: &Model) -> Value {
+    let h = model.hyperparameters();
+    let config = model.config();
+    json!({
+        "model": preset(model),
+        "engine": model.engine(),
+        "target": target(model),
+        "n": model.report().rows,
+        "d": model.columns(),
+        "log_marginal_likelihood": model.log_marginal_likelihood(),
+        "noise_std": model.noise_std(),
+        "signal_std": h.scale().sqrt() * model.scaler().y.std,
+        "constant": model.constant(),
+        "evaluations": model.report().evaluations,
+        "hit_limit": model.report().hit_limit,
+        "config": config,
+        "hyperparameters": h,
+        "columns": model.column_names,
+        "relevance": model.relevance(),
+        "diversity_loss": model.projections().diversity_loss(),
+        "smallest_angle_degrees": model.projections().smallest_angle(),
+        "raysum": model.version(),
+        "format": raysum::FORMAT,
+    })
+}
+
+fn text(model: &Model) -> String {
+    let h = model.hyperparameters();
+    let c = model.config();
+    let row = |name: &str, value: String| vec![name.to_string(), value];
+    let yes = |b: bool| if b { "yes" } else { "no" }.to_string();
+    let unit = model.scaler().y.std;
+    let mut rows = vec![
+        row("model", preset(model).into()),
+        row("engine", model.engine().into()),
+        row("target", target(model).unwrap_or("(not recorded)").into()),
+        row("training rows", model.report().rows.to_string()),
+        row("columns", model.columns().to_string()),
+        row("sub-kernel", c.kernel.name().into()),
+        row("degrees", c.degrees.to_string()),
+        row("directions", c.directions.name().into()),
+        row("length-scale per column", yes(c.ard)),
+        row("weights learned", yes(c.learn_weights)),
+        row("seed", c.seed.to_string()),
+        row("log marginal likelihood", style::number(model.log_marginal_likelihood())),
+        row("evaluations", model.report().evaluations.to_string()),
+        row("noise std", style::number(model.noise_std())),
+        row("signal std", style::number(h.scale().sqrt() * unit)),
+        row("constant", style::number(model.constant())),
+    ];
+    if let Some(angle) = model.projections().smallest_angle() {
+        rows.push(row("smallest angle", format!("{angle:.1}°")));
+        rows.push(row("diversity loss", style::number(model.projections().diversity_loss())));
+    }
+    rows.push(row("made by raysum", model.version().into()));
+    let mut text = style::columns(&rows);
+    if !h.column_length_scales.is_empty() {
+        text += "length-scales, in standard deviations of each column:\n";
+        let names = model.column_names.clone().unwrap_or_default();
+        let name = |i: usize| names.get(i).cloned().unwrap_or(format!("column {i}"));
+        let scales = h.column_length_scales.iter().enumerate();
+        let rows: Vec<_> = scales.map(|(i, s)| row(&name(i), style::number(*s))).collect();
+        text += &style::columns(&rows);
+    } else {
+        text += "sub-kernels:\n";
+        let mut rows = vec![vec!["number".into(), "std".into(), "length-scales".into()]];
+        let mut scales = h.length_scales.iter();
+        for (j, (&degree, v)) in model.projections().degrees().iter().zip(&h.variances).enumerate()
+        {
+            let own: Vec<String> =
+                scales.by_ref().take(degree).map(|s| style::number(*s)).collect();
+            rows.push(vec![j.to_string(), style::number(v.sqrt() * unit), own.join(" ")]);
+        }
+        text += &style::columns(&rows);
+    }
+    text += "relevance of the columns:\n";
+    text += &fit::relevance(model, usize::MAX);
+    text
+}

@@ -1,0 +1,104 @@
+//! Progress of a fit: a bar on a terminal, a plain line now and then elsewhere, or nothing.
+
+use crate::style;
+use indicatif::{ProgressBar, ProgressStyle};
+use raysum::Progress;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// How often a plain line is written.
+const LINE_EVERY: Duration = Duration::from_secs(5);
+
+/// Shows how a job goes on, on standard error.
+pub(crate) enum Reporter {
+    /// Nothing.
+    Quiet,
+    /// A bar that is redrawn.
+    Bar(ProgressBar),
+    /// Lines.
+    Lines { label: String, started: Instant, last: Instant },
+}
+
+impl Reporter {
+    /// A reporter for a job with this name.
+    pub(crate) fn new(label: &str, quiet: bool) -> Self {
+        if quiet {
+            return Self::Quiet;
+        }
+        if !std::io::stderr().is_terminal() {
+            let now = Instant::now();
+            return Self::Lines { label: label.into(), started: now, last: now };
+        }
+        let bar = ProgressBar::new(1);
+        // The template is a constant; were it wrong, the default bar would do.
+        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24} {msg}") {
+            bar.set_style(style);
+        }
+        bar.set_prefix(label.to_string());
+        Self::Bar(bar)
+    }
+
+    /// After an evaluation of a fit.
+    pub(crate) fn evaluation(&mut self, p: &Progress) {
+        // A search rarely takes a third of its limit, so the bar counts in that.
+        let expected = (p.limit / 3).max(p.evaluations + p.evaluations / 4) as u64;
+        let text = |elapsed: Duration| {
+            let start = if p.starts > 1 {
+                format!("start {} of {}, ", p.start + 1, p.starts)
+            } else {
+                String::new()
+            };
+            let each = elapsed.as_secs_f64() / p.evaluations.max(1) as f64;
+            let left = each * (expected as f64 - p.evaluations as f64).max(0.0);
+            let objective = style::number(p.objective);
+            let left = style::seconds(left);
+            format!(
+                "{start}evaluation {}, objective {objective}, at most about {left} left",
+                p.evaluations
+            )
+        };
+        match self {
+            Self::Quiet => {}
+            Self::Bar(bar) => {
+                bar.set_length(expected);
+                bar.set_position(p.evaluations as u64);
+                bar.set_message(text(bar.elapsed()));
+            }
+            Self::Lines { label, started, last } => {
+                if last.elapsed() >= LINE_EVERY {
+                    *last = Instant::now();
+                    eprintln!("{label}: {}", text(started.elapsed()));
+                }
+            }
+        }
+    }
+
+    /// After `done` of `all` equal parts of a job.
+    pub(crate) fn part(&mut self, done: usize, all: usize) {
+        let text = |elapsed: Duration| {
+            let left = elapsed.as_secs_f64() / done.max(1) as f64 * (all - done) as f64;
+            format!("{done} of {all}, about {} left", style::seconds(left))
+        };
+        match self {
+            Self::Quiet => {}
+            Self::Bar(bar) => {
+                bar.set_length(all as u64);
+                bar.set_position(done as u64);
+                bar.set_message(text(bar.elapsed()));
+            }
+            Self::Lines { label, started, last } => {
+                if last.elapsed() >= LINE_EVERY {
+                    *last = Instant::now();
+                    eprintln!("{label}: {}", text(started.elapsed()));
+                }
+            }
+        }
+    }
+
+    /// The job is done.
+    pub(crate) fn finish(self) {
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Seeded splits of rows: folds, and a held-out part.
+
+use rayon::iter::Either;
+use raysum::rng::{Purpose, stream};
+use std::collections::HashSet;
+
+/// Training and test rows of one fold.
+#[derive(Debug)]
+pub(crate) struct Split {
+    pub(crate) train: Vec<usize>,
+    pub(crate) test: Vec<usize>,
+}
+
+impl Split {
+    /// The rows in `test` against all others, both in the order of the table.
+    fn new(rows: usize, test: &[usize]) -> Self {
+        let chosen: HashSet<usize> = test.iter().copied().collect();
+        let (train, test) = rayon::iter::ParallelIterator::partition_map(
+            rayon::iter::IntoParallelIterator::into_par_iter(0..rows),
+            |i| if chosen.contains(&i) { Either::Right(i) } else { Either::Left(i) },
+        );
+        Self { train, test }
+    }
+}
+
+/// `folds` splits of nearly equal size; every row is in exactly one test part.
+pub(crate) fn folds(rows: usize, folds: usize, seed: u64, repeat: u32) -> Vec<Split> {
+    let order = permutation(rows, seed, repeat);
+    (0..folds).map(|k| Split::new(rows, &order[k * rows / folds..(k + 1) * rows / folds])).collect()
+}
+
+/// A held-out part of about this share, if there are enough rows for both parts.
+pub(crate) fn holdout(rows: usize, share: f64, seed: u64) -> Option<Split> {
+    let test = (rows as f64 * share).round() as usize;
+    let test = if share > 0.0 && rows >= 10 { test.max(1) } else { test };
+    if test == 0 || rows - test < 2 {
+        return None;
+    }
+    // Repeat numbers count up from 0; the holdout takes the last one.
+    Some(Split::new(rows, &permutation(rows, seed, u32::MAX)[..test]))
+}
+
+/// Fisher–Yates, written out so that the order stays the same whatever a library does.
+fn permutation(rows: usize, seed: u64, repeat: u32) -> Vec<usize> {
+    use rand::Rng;
+    let mut rng = stream(seed, Purpose::Splits, repeat);
+    let mut order: Vec<usize> = (0..rows).collect();
+    for i in (1..rows).rev() {
+        order.swap(i, (rng.next_u64() % (i as u64 + 1)) as usize);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folds_cover_every_row_once() {
+        for (rows, k) in [(23, 10), (10, 10), (100, 3)] {
+            let splits = folds(rows, k, 1, 0);
+            let mut tested: Vec<usize> = splits.iter().flat_map(|s| s.test.clone()).collect();
+            tested.sort_unstable();
+            assert_eq!(tested, (0..rows).collect::<Vec<_>>());
+            for s in &splits {
+                assert_eq!(s.train.len() + s.test.len(), rows);
+                assert!(s.test.len().abs_diff(rows / k) <= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn seeds_and_repeats_differ_and_repeat_themselves() {
+        assert_eq!(permutation(50, 1, 0), permutation(50, 1, 0));
+        assert_ne!(permutation(50, 1, 0), permutation(50, 1, 1));
+        assert_ne!(permutation(50, 1, 0), permutation(50, 2, 0));
+    }
+
+    #[test]
+    fn a_holdout_leaves_rows_to_fit() {
+        assert_eq!(holdout(100, 0.1, 0).unwrap().test.len(), 10);
+        assert_eq!(holdout(12, 0.01, 0).unwrap().test.len(), 1);
+        assert!(holdout(3, 0.1, 0).is_none());
+        assert!(holdout(2, 0.9, 0).is_none());
+        assert!(holdout(100, 0.0, 0).is_none());
+    }
+}

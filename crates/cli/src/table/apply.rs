@@ -1,0 +1,282 @@
+//! Turns a table into the numbers a model works on, by an encoding learned in training.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+
+use super::learn::first_text;
+use super::missing::keep_rows;
+use super::words::{count, every, quoted};
+use super::{Cells, Column, Encoding, Feature, Kind, Missing, NO_TEXT, Table, detect};
+
+/// How many unknown categories a note lists.
+const LISTED_CATEGORIES: usize = 5;
+
+/// A table as numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoded {
+    /// The encoded features, row after row.
+    pub(crate) x: Vec<f64>,
+    /// The number of rows.
+    pub(crate) rows: usize,
+    /// The number of encoded columns.
+    pub(crate) cols: usize,
+    /// The target, where it was asked for.
+    pub(crate) y: Option<Vec<f64>>,
+    /// Which row of the table each row is.
+    pub(crate) kept: Vec<usize>,
+    /// What the user should hear, in whole sentences.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A feature's cells in the table at hand.
+enum Values<'a> {
+    Number(&'a [f64]),
+    Text {
+        texts: Cow<'a, [Arc<str>]>,
+        codes: Cow<'a, [u32]>,
+        /// The category of each text; `None` if training did not know it.
+        places: Vec<Option<usize>>,
+    },
+}
+
+impl Encoding {
+    /// Encodes a table. `with_target` asks for the target too, which has to be there then.
+    pub(crate) fn apply(
+        &self,
+        table: &Table,
+        missing: Missing,
+        with_target: bool,
+    ) -> Result<Encoded> {
+        let (columns, target) = self.locate(table, with_target)?;
+        let mut values = Vec::with_capacity(columns.len());
+        for (feature, column) in self.features.iter().zip(&columns) {
+            values.push(feature.values(table, column)?);
+        }
+        let goal = target.map(|column| numbers(table, column)).transpose()?;
+
+        let mut notes = self.notes.clone();
+        let kept = keep_rows(table, &columns, target, missing, &mut notes)?;
+        let cols = self.expand_len();
+        let mut x = vec![0.0; kept.len() * cols];
+        // Without features there would be no chunks, but learning and validation rule that out.
+        for (row, out) in kept.iter().zip(x.chunks_exact_mut(cols.max(1))) {
+            self.fill_row(&values, *row, out);
+        }
+        for (feature, values) in self.features.iter().zip(&values) {
+            notes.extend(unknown_note(table, feature, values, &kept));
+        }
+        Ok(Encoded {
+            rows: kept.len(),
+            cols,
+            x,
+            y: goal.map(|goal| kept.iter().map(|row| goal[*row]).collect()),
+            kept,
+            notes,
+        })
+    }
+
+    /// Writes one row's encoded features over zeros.
+    fn fill_row(&self, values: &[Values], row: usize, out: &mut [f64]) {
+        let mut start = 0;
+        for (feature, values) in self.features.iter().zip(values) {
+            let end = start + feature.len();
+            let (slot, means) = (&mut out[start..end], &self.means[start..end]);
+            match values {
+                Values::Number(values) if values[row].is_nan() => slot.copy_from_slice(means),
+                Values::Number(values) => slot[0] = values[row],
+                Values::Text { codes, .. } if codes[row] == NO_TEXT => slot.copy_from_slice(means),
+                Values::Text { codes, places, .. } => {
+                    if let Some(place) = places[codes[row] as usize] {
+                        slot[place] = 1.0;
+                    }
+                }
+            }
+            start = end;
+        }
+    }
+}
+
+impl Feature {
+    /// Reads a column as what it was in training.
+    fn values<'a>(&self, table: &Table, column: &'a Column) -> Result<Values<'a>> {
+        let Kind::Text { categories } = &self.kind else {
+            return Ok(Values::Number(numbers(table, column)?));
+        };
+        let (texts, codes) = match &column.cells {
+            Cells::Text { texts, codes } => (Cow::from(&texts[..]), Cow::from(&codes[..])),
+            Cells::Number(values) => {
+                let (texts, codes) = spell(values);
+                (Cow::from(texts), Cow::from(codes))
+            }
+        };
+        // A category that is a number matches however it is spelled: a column of nothing but
+        // numbers has lost its spelling.
+        let as_number: Vec<Option<f64>> = categories.iter().map(|c| detect::number(c)).collect();
+        let place = |text: &Arc<str>| {
+            let exact = categories.binary_search_by(|category| category.as_str().cmp(text)).ok();
+            exact.or_else(|| {
+                let value = detect::number(text)?;
+                as_number.iter().position(|number| *number == Some(value))
+            })
+        };
+        let places = texts.iter().map(place).collect();
+        Ok(Values::Text { texts, codes, places })
+    }
+}
+
+/// The cells of a column that was numbers in training.
+fn numbers<'a>(table: &Table, column: &'a Column) -> Result<&'a [f64]> {
+    table.check_finite(column)?;
+    if let Cells::Number(values) = &column.cells {
+        return Ok(values);
+    }
+    let (row, text) = first_text(column).unwrap_or_default();
+    bail!(
+        "{}: {} is not a number, but the model was trained on numbers here",
+        table.at(row, &column.name),
+        quoted(text),
+    )
+}
+
+/// Numbers as texts, with one code per distinct number.
+fn spell(values: &[f64]) -> (Vec<Arc<str>>, Vec<u32>) {
+    let mut texts = Vec::new();
+    let mut seen = HashMap::new();
+    let code = |value: &f64| {
+        if value.is_nan() {
+            return NO_TEXT;
+        }
+        *seen.entry(value.to_bits()).or_insert_with(|| {
+            texts.push(value.to_string().into());
+            texts.len() as u32 - 1
+        })
+    };
+    let codes = values.iter().map(code).collect();
+    (texts, codes)
+}
+
+/// What to say about categories that training did not know.
+fn unknown_note(
+    table: &Table,
+    feature: &Feature,
+    values: &Values,
+    kept: &[usize],
+) -> Option<String> {
+    let Values::Text { texts, codes, places } = values else { return None };
+    let mut listed: Vec<u32> = Vec::new();
+    let mut rows = 0;
+    for code in kept.iter().map(|row| codes[*row]) {
+        if places.get(code as usize).is_some_and(Option::is_none) {
+            rows += 1;
+            if listed.len() <= LISTED_CATEGORIES && !listed.contains(&code) {
+                listed.push(code);
+            }
+        }
+    }
+    let more = if listed.len() > LISTED_CATEGORIES { ", …" } else { "" };
+    let shown = listed.iter().take(LISTED_CATEGORIES);
+    let shown = every(shown.filter_map(|code| texts.get(*code as usize).map(AsRef::as_ref)));
+    (rows > 0).then(|| {
+        format!(
+            "{}, column {}: {} with categories that training did not have ({shown}{more}), taken \
+             as none of the known ones",
+            table.name,
+            quoted(&feature.name),
+            count(rows, "row"),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::from_text;
+    use super::*;
+
+    fn learn(text: &str) -> Encoding {
+        let table = from_text(text);
+        Encoding::learn(&table, table.columns.len() - 1, &[]).unwrap()
+    }
+
+    fn apply(encoding: &Encoding, text: &str) -> Result<Encoded> {
+        encoding.apply(&from_text(text), Missing::Error, false)
+    }
+
+    #[test]
+    fn numbers_and_categories() {
+        let encoding = learn("a,c,y\n1,u,5\n2,v,6\n");
+        let encoded =
+            encoding.apply(&from_text("c,y,a\nv,1,7\n\nu,2,8\n"), Missing::Error, true).unwrap();
+        assert_eq!((encoded.rows, encoded.cols), (2, 3));
+        assert_eq!(encoded.x, [7.0, 0.0, 1.0, 8.0, 1.0, 0.0]);
+        assert_eq!(encoded.y, Some(vec![1.0, 2.0]));
+        assert_eq!(encoded.kept, [0, 1]);
+        assert!(encoded.notes.is_empty());
+        assert_eq!(apply(&encoding, "c,a\nv,1\n").unwrap().y, None);
+    }
+
+    #[test]
+    fn categories_that_are_numbers() {
+        let encoding = learn("c,y\n4,1\n05,2\nred,3\n");
+        let cases = [
+            // A column of nothing but numbers, and one of both.
+            ("c\n4\n5\n05\n", &[[0, 1, 0], [1, 0, 0], [1, 0, 0]]),
+            ("c\n4.0\n05\nred\n", &[[0, 1, 0], [1, 0, 0], [0, 0, 1]]),
+        ];
+        for (text, rows) in cases {
+            let encoded = apply(&encoding, text).unwrap();
+            assert_eq!(encoded.x, rows.concat().into_iter().map(f64::from).collect::<Vec<_>>());
+            assert_eq!(encoded.notes, encoding.notes);
+        }
+    }
+
+    #[test]
+    fn unknown_categories_are_zeros_and_a_note() {
+        let encoding = learn("a,c,y\n1,u,1\n2,v,2\n");
+        let cases = [
+            ("a,c\n1,w\n2,u\n3,w\n4,z\n", "3 rows", "'w', 'z'"),
+            ("a,c\n1,7\n", "1 row", "'7'"),
+            ("a,c\n1,k\n1,l\n1,m\n1,n\n1,o\n1,p\n", "6 rows", "'k', 'l', 'm', 'n', 'o', …"),
+        ];
+        for (text, rows, listed) in cases {
+            let encoded = apply(&encoding, text).unwrap();
+            assert_eq!(encoded.x[..3], [1.0, 0.0, 0.0]);
+            let note = format!(
+                "t.csv, column 'c': {rows} with categories that training did not have \
+                 ({listed}), taken as none of the known ones"
+            );
+            assert_eq!(encoded.notes, [note]);
+        }
+    }
+
+    #[test]
+    fn training_notes_come_once() {
+        let encoding = learn("a,b,y\n1,1,1\n1,2,2\n");
+        let note = "t.csv, column 'a': every value is '1', so nothing can be learned from it";
+        assert_eq!(apply(&encoding, "a,b\n1,2\n").unwrap().notes, [note]);
+        let json = serde_json::to_string(&encoding).unwrap();
+        let loaded: Encoding = serde_json::from_str(&json).unwrap();
+        assert!(apply(&loaded, "a,b\n1,2\n").unwrap().notes.is_empty());
+    }
+
+    #[test]
+    fn errors() {
+        let encoding = learn("a,b,y\n1,2,1\n2,3,2\n");
+        let finite = "is not a finite number; leave the cell empty if the value is missing";
+        let number = "is not a number, but the model was trained on numbers here";
+        let cases = [
+            ("a,b,y\n1,2,3\n2,abc,4\n", format!("t.csv, line 3, column 'b': 'abc' {number}")),
+            ("a,b,y\n1,2,3\n2,3,low\n", format!("t.csv, line 3, column 'y': 'low' {number}")),
+            ("a,b,y\n1,Inf,3\n", format!("t.csv, line 2, column 'b': 'Inf' {finite}")),
+            ("a,b,y\n1,2,1e999\n", format!("t.csv, line 2, column 'y': '1e999' {finite}")),
+        ];
+        for (text, message) in cases {
+            let error = encoding.apply(&from_text(text), Missing::Mean, true).unwrap_err();
+            assert_eq!(error.to_string(), message);
+        }
+        // What is not used does no harm.
+        apply(&encoding, "a,b,y,z\n1,2,low,3\n3,4,5,inf\n").unwrap();
+    }
+}

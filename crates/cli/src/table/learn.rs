@@ -1,0 +1,308 @@
+//! Learns from a training table which columns hold numbers and which hold categories.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::words::{count, option, quoted};
+use super::{
+    Cells, Column, Encoding, Feature, Kind, MAX_CATEGORIES, NO_TEXT, Table, detect, find_column,
+};
+
+/// This many cells, and this share of them, are typos rather than categories.
+const MAX_TYPOS: usize = 20;
+const MAX_TYPO_SHARE: f64 = 0.05;
+
+impl Encoding {
+    /// Learns the encoding of every column except the target and the dropped ones, which are
+    /// given as [`find_column`] takes them.
+    pub(crate) fn learn(table: &Table, target: usize, drop: &[String]) -> Result<Self> {
+        let file = &table.name;
+        let goal = table.columns.get(target).context("the target is no column of the table")?;
+        let mut left_out = HashSet::from([target]);
+        for spec in drop {
+            let index = find_column(table, spec)?;
+            ensure!(index != target, "{file}: the target {} cannot be dropped", quoted(&goal.name));
+            left_out.insert(index);
+        }
+        if let Some((row, text)) = first_text(goal) {
+            bail!(
+                "{file}: the target {} holds text ({} at line {}): raysum predicts numbers",
+                quoted(&goal.name),
+                quoted(text),
+                table.lines[row],
+            );
+        }
+        table.check_finite(goal)?;
+        ensure!(
+            goal.missing < table.rows(),
+            "{file}: the target {} has no values",
+            quoted(&goal.name)
+        );
+
+        let mut encoding = Self {
+            has_header: table.has_header,
+            target: goal.name.clone(),
+            target_position: target,
+            width: table.columns.len(),
+            features: Vec::new(),
+            means: Vec::new(),
+            notes: Vec::new(),
+        };
+        for (position, column) in table.columns.iter().enumerate() {
+            if !left_out.contains(&position) {
+                encoding.learn_feature(table, column, position)?;
+            }
+        }
+        ensure!(
+            !encoding.features.is_empty(),
+            "{file}: no columns are left to predict {} from",
+            quoted(&goal.name)
+        );
+        Ok(encoding)
+    }
+
+    fn learn_feature(&mut self, table: &Table, column: &Column, position: usize) -> Result<()> {
+        let present = table.rows() - column.missing;
+        ensure!(
+            present > 0,
+            "{}, column {}: it has no values; use {}",
+            table.name,
+            quoted(&column.name),
+            option("--drop", &column.name),
+        );
+        let (kind, constant) = match &column.cells {
+            Cells::Number(values) => {
+                table.check_finite(column)?;
+                let values = || values.iter().filter(|value| !value.is_nan());
+                // Dividing first keeps the sum of large numbers finite.
+                self.means.push(values().map(|value| value / present as f64).sum());
+                let first = values().next();
+                let same = values().all(|value| Some(value) == first);
+                (Kind::Number, first.filter(|_| same).map(f64::to_string))
+            }
+            Cells::Text { texts, codes } => {
+                let sizes = category_sizes(texts, codes);
+                self.notes.extend(check_texts(table, column, &sizes)?);
+                self.means.extend(sizes.iter().map(|(_, size)| *size as f64 / present as f64));
+                let categories: Vec<String> =
+                    sizes.into_iter().map(|(text, _)| text.to_owned()).collect();
+                let only = categories.first().filter(|_| categories.len() == 1).cloned();
+                (Kind::Text { categories }, only)
+            }
+        };
+        if let Some(value) = constant {
+            self.notes.push(format!(
+                "{}, column {}: every value is {}, so nothing can be learned from it",
+                table.name,
+                quoted(&column.name),
+                quoted(&value),
+            ));
+        }
+        self.features.push(Feature { name: column.name.clone(), position, kind });
+        Ok(())
+    }
+}
+
+/// The distinct texts of a column, sorted, and how many cells hold each.
+fn category_sizes<'a>(texts: &'a [Arc<str>], codes: &[u32]) -> Vec<(&'a str, usize)> {
+    let mut sizes = vec![0; texts.len()];
+    for code in codes.iter().filter(|code| **code != NO_TEXT) {
+        sizes[*code as usize] += 1;
+    }
+    let mut sorted: Vec<(&str, usize)> = texts.iter().map(AsRef::as_ref).zip(sizes).collect();
+    sorted.sort_unstable();
+    sorted
+}
+
+/// The first cell that is not a number, if there is one.
+pub(super) fn first_text(column: &Column) -> Option<(usize, &str)> {
+    let Cells::Text { texts, codes } = &column.cells else { return None };
+    let not_number: Vec<bool> = texts.iter().map(|text| detect::number(text).is_none()).collect();
+    let is_text = |code: &u32| not_number.get(*code as usize).is_some_and(|text| *text);
+    let row = codes.iter().position(is_text)?;
+    Some((row, texts.get(codes[row] as usize)?))
+}
+
+/// Refuses a text column that is a column of numbers with slips in it, or that has too many
+/// texts to be categories. A mix of numbers and texts that passes is worth a note.
+fn check_texts(table: &Table, column: &Column, sizes: &[(&str, usize)]) -> Result<Option<String>> {
+    let cells = |wanted: bool| {
+        let of_kind = sizes.iter().filter(|(text, _)| detect::number(text).is_some() == wanted);
+        of_kind.map(|(_, size)| size).sum::<usize>()
+    };
+    let (numbers, others) = (cells(true), cells(false));
+    let Some((row, text)) = first_text(column) else { return Ok(None) };
+    let place = table.at(row, &column.name);
+    let text = quoted(text);
+    let drop = option("--drop", &column.name);
+
+    let few = others <= MAX_TYPOS && (others as f64) < MAX_TYPO_SHARE * (numbers + others) as f64;
+    let too_many = sizes.len() > MAX_CATEGORIES;
+    if few || (too_many && numbers > others) {
+        let (more, them) = match others - 1 {
+            0 => (String::new(), "it"),
+            more => (format!(", nor are {}", count(more, "other cell")), "them"),
+        };
+        bail!(
+            "{place}: {text} is not a number{more} (the column's other {numbers} values are); fix \
+             {them}, or use {drop}"
+        );
+    }
+    if too_many {
+        bail!(
+            "{}, column {}: it holds {} different texts, such as {text}, and at most \
+             {MAX_CATEGORIES} can be told apart; use {drop}",
+            table.name,
+            quoted(&column.name),
+            sizes.len(),
+        );
+    }
+    Ok((numbers > 0).then(|| {
+        format!("{place}: {text} is not a number, so the whole column is taken as categories")
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::from_text;
+    use super::*;
+
+    fn learn(text: &str, target: &str, drop: &[&str]) -> Result<Encoding> {
+        let table = from_text(text);
+        let drop: Vec<String> = drop.iter().map(|name| (*name).to_owned()).collect();
+        Encoding::learn(&table, find_column(&table, target)?, &drop)
+    }
+
+    #[test]
+    fn columns_are_learned() {
+        let text = "x,colour,y,z\n1,red,5,3\n2,blue,6,4\n,red,7,8\n6,,8,9\n";
+        let encoding = learn(text, "y", &["z"]).unwrap();
+        assert_eq!((encoding.target.as_str(), encoding.target_position), ("y", 2));
+        assert_eq!((encoding.has_header, encoding.width), (true, 4));
+        assert_eq!(encoding.expanded_names(), ["x", "colour=blue", "colour=red"]);
+        assert_eq!(encoding.means, [3.0, 1.0 / 3.0, 2.0 / 3.0]);
+        assert_eq!(encoding.features.iter().map(|f| f.position).collect::<Vec<_>>(), [0, 1]);
+        assert!(encoding.notes.is_empty());
+        encoding.validate().unwrap();
+    }
+
+    #[test]
+    fn notes() {
+        let cases = [
+            (
+                "x,y\n1,2\n,3\n1,4\n",
+                "t.csv, column 'x': every value is '1', so nothing can be \
+                 learned from it",
+            ),
+            (
+                "x,y\na,2\n,3\na,4\n",
+                "t.csv, column 'x': every value is 'a', so nothing can be \
+                 learned from it",
+            ),
+            (
+                "x,y\n4,2\na,3\n4,4\n",
+                "t.csv, line 3, column 'x': 'a' is not a number, so the whole \
+                 column is taken as categories",
+            ),
+        ];
+        for (text, note) in cases {
+            assert_eq!(learn(text, "y", &[]).unwrap().notes, [note]);
+        }
+    }
+
+    #[test]
+    fn large_numbers_have_a_finite_mean() {
+        let encoding = learn("x,y\n1.5e308,1\n1.5e308,2\n1.5e308,3\n", "y", &[]).unwrap();
+        encoding.validate().unwrap();
+    }
+
+    /// A header, then rows of the column `age` and a counter.
+    fn ages(cells: impl Iterator<Item = String>) -> String {
+        let rows: Vec<String> =
+            cells.enumerate().map(|(row, cell)| format!("{cell},{row}")).collect();
+        format!("age,y\n{}\n", rows.join("\n"))
+    }
+
+    #[test]
+    fn slips_and_floods_of_text() {
+        let numbers = |n: usize| (0..n).map(|i| i.to_string());
+        let slips = |n: usize| vec!["abc".to_owned(); n].into_iter();
+        let cases = [
+            (
+                ages(numbers(15).chain(slips(1)).chain(numbers(15))),
+                "t.csv, line 17, column 'age': 'abc' is not a number (the column's other 30 values \
+                 are); fix it, or use --drop age",
+            ),
+            (
+                ages(numbers(100).chain(slips(3))),
+                "t.csv, line 102, column 'age': 'abc' is not a number, nor are 2 other cells (the \
+                 column's other 100 values are); fix them, or use --drop age",
+            ),
+            (
+                ages(slips(30).chain(numbers(101))),
+                "t.csv, line 2, column 'age': 'abc' is not a number, nor are 29 other cells (the \
+                 column's other 101 values are); fix them, or use --drop age",
+            ),
+            (
+                ages((0..101).map(|i| format!("no {i}"))),
+                "t.csv, column 'age': it holds 101 different texts, such as 'no 0', and at most \
+                 100 can be told apart; use --drop age",
+            ),
+        ];
+        for (text, message) in cases {
+            assert_eq!(learn(&text, "y", &[]).unwrap_err().to_string(), message);
+        }
+        let taken = [
+            ages((0..100).map(|i| format!("no {i}"))),
+            ages(slips(1).chain(numbers(19))),
+            ages(slips(21).chain((0..500).map(|i| (i % 50).to_string()))),
+        ];
+        for text in taken {
+            learn(&text, "y", &[]).unwrap();
+        }
+    }
+
+    #[test]
+    fn errors() {
+        let cases = [
+            (
+                "x,y\n1,2\n2,abc\n",
+                "y",
+                &[][..],
+                "t.csv: the target 'y' holds text ('abc' at line 3): raysum predicts numbers",
+            ),
+            ("x,y\n1,\n2,\n", "y", &[], "t.csv: the target 'y' has no values"),
+            ("x,y\n1,2\n", "y", &["x"], "t.csv: no columns are left to predict 'y' from"),
+            ("y\n1\n", "y", &[], "t.csv: no columns are left to predict 'y' from"),
+            ("x,y\n1,2\n", "y", &["y"], "t.csv: the target 'y' cannot be dropped"),
+            ("x,y\n1,2\n", "y", &["who"], "t.csv: there is no column 'who' (columns: 'x', 'y')"),
+            (
+                "x,my z,y\n1,,2\n1,NA,3\n",
+                "y",
+                &[],
+                "t.csv, column 'my z': it has no values; use --drop 'my z'",
+            ),
+            (
+                "x,y\n1,2\n-inf,3\n",
+                "y",
+                &[],
+                "t.csv, line 3, column 'x': '-inf' is not a finite number; leave the cell empty \
+                 if the value is missing",
+            ),
+            (
+                "x,y\n1,2\n2,1e400\n",
+                "y",
+                &[],
+                "t.csv, line 3, column 'y': '1e400' is not a finite number; leave the cell empty \
+                 if the value is missing",
+            ),
+        ];
+        for (text, target, drop, message) in cases {
+            assert_eq!(learn(text, target, drop).unwrap_err().to_string(), message);
+        }
+        // A column that cannot be used can still be dropped.
+        learn("x,z,y\n1,2,3\n2,inf,5\n", "y", &["z"]).unwrap();
+    }
+}

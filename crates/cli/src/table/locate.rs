@@ -1,0 +1,184 @@
+//! Finds the columns that a model needs in a new file.
+
+use std::collections::HashMap;
+
+use anyhow::{Result, bail, ensure};
+
+use super::words::{count, every, names};
+use super::{Column, Encoding, Table};
+
+impl Encoding {
+    /// Finds the features and, if it is wanted, the target.
+    pub(super) fn locate<'a>(
+        &self,
+        table: &'a Table,
+        with_target: bool,
+    ) -> Result<(Vec<&'a Column>, Option<&'a Column>)> {
+        if self.has_header {
+            self.locate_by_name(table, with_target)
+        } else {
+            self.locate_by_position(table, with_target)
+        }
+    }
+
+    fn locate_by_name<'a>(
+        &self,
+        table: &'a Table,
+        with_target: bool,
+    ) -> Result<(Vec<&'a Column>, Option<&'a Column>)> {
+        let file = &table.name;
+        // Without a header the names are positions, and a match would be by chance.
+        ensure!(
+            table.has_header,
+            "{file}: the file seems to have no header line, but the model needs one that names the \
+             columns {}",
+            names(self.features.iter().map(|feature| feature.name.as_str())),
+        );
+        let there: HashMap<&str, &Column> =
+            table.columns.iter().map(|column| (column.name.as_str(), column)).collect();
+        let features = || self.features.iter().map(|feature| feature.name.as_str());
+        let target = with_target.then_some(self.target.as_str());
+        let lacking: Vec<&str> =
+            features().chain(target).filter(|name| !there.contains_key(name)).collect();
+        ensure!(
+            lacking.is_empty(),
+            "{file}: the model needs {} that the file lacks: {} (columns there: {})",
+            count(lacking.len(), "column"),
+            every(lacking.into_iter()),
+            names(table.column_names()),
+        );
+        let find = |name| there.get(name).copied();
+        Ok((features().filter_map(find).collect(), target.and_then(find)))
+    }
+
+    fn locate_by_position<'a>(
+        &self,
+        table: &'a Table,
+        with_target: bool,
+    ) -> Result<(Vec<&'a Column>, Option<&'a Column>)> {
+        let found = table.columns.len();
+        let shifted = found + 1 == self.width && !with_target;
+        if found != self.width && !shifted {
+            let without = if with_target {
+                String::new()
+            } else {
+                format!(", or {} without the target", self.width.saturating_sub(1))
+            };
+            bail!(
+                "{}: found {}, expected {} as in the training file{without}",
+                table.name,
+                count(found, "column"),
+                self.width,
+            );
+        }
+        // Validation keeps all positions below the width, so that they index the columns.
+        let place =
+            |position: usize| position - usize::from(shifted && position > self.target_position);
+        let columns =
+            self.features.iter().map(|feature| &table.columns[place(feature.position)]).collect();
+        let target = with_target.then(|| &table.columns[self.target_position]);
+        Ok((columns, target))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{find_column, from_text};
+    use super::*;
+
+    fn learn(text: &str, target: &str) -> Encoding {
+        let table = from_text(text);
+        Encoding::learn(&table, find_column(&table, target).unwrap(), &[]).unwrap()
+    }
+
+    /// The first value of every feature and of the target, as `locate` finds them.
+    fn located(encoding: &Encoding, text: &str, with_target: bool) -> Result<Vec<f64>> {
+        let table = from_text(text);
+        let (columns, target) = encoding.locate(&table, with_target)?;
+        assert_eq!(target.is_some(), with_target);
+        let first = |column: &Column| match &column.cells {
+            super::super::Cells::Number(values) => values[0],
+            super::super::Cells::Text { .. } => f64::NAN,
+        };
+        Ok(columns.into_iter().chain(target).map(first).collect())
+    }
+
+    #[test]
+    fn names_match_in_any_order() {
+        let encoding = learn("a,b,y\n1,2,3\n4,5,6\n", "y");
+        let cases = [
+            ("a,b,y\n1,2,3\n", true, &[1.0, 2.0, 3.0][..]),
+            ("y,extra,b,a\n1,2,3,4\n", true, &[4.0, 3.0, 1.0]),
+            ("b,a\n1,2\n", false, &[2.0, 1.0]),
+            ("b,y,a\n1,2,3\n", false, &[3.0, 1.0]),
+        ];
+        for (text, with_target, values) in cases {
+            assert_eq!(located(&encoding, text, with_target).unwrap(), values, "{text}");
+        }
+    }
+
+    #[test]
+    fn positions_match_with_or_without_the_target() {
+        let middle = learn("1,2,3\n4,5,6\n", "1");
+        let last = learn("1,2,3\n4,5,6\n", "-1");
+        let cases = [
+            (&middle, "7,8,9\n", true, &[7.0, 9.0, 8.0][..]),
+            (&middle, "7,8,9\n", false, &[7.0, 9.0]),
+            (&middle, "7,9\n", false, &[7.0, 9.0]),
+            (&middle, "u,v,w\n7,8,9\n", true, &[7.0, 9.0, 8.0]),
+            (&last, "7,8,9\n", true, &[7.0, 8.0, 9.0]),
+            (&last, "7,8\n", false, &[7.0, 8.0]),
+        ];
+        for (encoding, text, with_target, values) in cases {
+            assert_eq!(located(encoding, text, with_target).unwrap(), values, "{text}");
+        }
+    }
+
+    #[test]
+    fn errors() {
+        let named = learn("a,b,c,y\n1,2,3,4\n4,5,6,7\n", "y");
+        let bare = learn("1,2,3\n4,5,6\n", "1");
+        let cases = [
+            (
+                &named,
+                "b,x\n1,2\n",
+                false,
+                "t.csv: the model needs 2 columns that the file lacks: 'a', 'c' (columns there: \
+                 'b', 'x')",
+            ),
+            (
+                &named,
+                "c,b,a\n1,2,3\n",
+                true,
+                "t.csv: the model needs 1 column that the file lacks: 'y' (columns there: 'c', \
+                 'b', 'a')",
+            ),
+            (
+                &named,
+                "1,2,3\n",
+                false,
+                "t.csv: the file seems to have no header line, but the model needs one that \
+                 names the columns 'a', 'b', 'c'",
+            ),
+            (
+                &bare,
+                "1,2,3,4\n",
+                false,
+                "t.csv: found 4 columns, expected 3 as in the training file, or 2 without the \
+                 target",
+            ),
+            (
+                &bare,
+                "1\n",
+                false,
+                "t.csv: found 1 column, expected 3 as in the training file, or 2 without the \
+                 target",
+            ),
+            (&bare, "1,2\n", true, "t.csv: found 2 columns, expected 3 as in the training file"),
+        ];
+        for (encoding, text, with_target, message) in cases {
+            let error = located(encoding, text, with_target).unwrap_err().to_string();
+            assert_eq!(error, message, "{text}");
+        }
+    }
+}

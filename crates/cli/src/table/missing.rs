@@ -1,0 +1,195 @@
+//! What happens to rows with missing values.
+
+use anyhow::{Result, bail, ensure};
+
+use super::words::{count, names};
+use super::{Column, Table};
+
+/// What to do about missing cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Missing {
+    /// Stop and name the first one.
+    Error,
+    /// Leave such rows out.
+    Drop,
+    /// Fill in the column's mean over the training rows; rows without a target are left out.
+    Mean,
+}
+
+/// The rows that the rule for missing cells keeps, or its error.
+pub(super) fn keep_rows(
+    table: &Table,
+    columns: &[&Column],
+    target: Option<&Column>,
+    missing: Missing,
+    notes: &mut Vec<String>,
+) -> Result<Vec<usize>> {
+    let file = &table.name;
+    // How many of each row's features are missing.
+    let mut gaps = vec![0_usize; table.rows()];
+    for column in columns.iter().filter(|column| column.missing > 0) {
+        for (row, gaps) in gaps.iter_mut().enumerate() {
+            *gaps += usize::from(column.cells.is_missing(row));
+        }
+    }
+    let no_target = |row: usize| target.is_some_and(|column| column.cells.is_missing(row));
+    if missing == Missing::Error {
+        let all = gaps.iter().enumerate().map(|(row, gaps)| gaps + usize::from(no_target(row)));
+        refuse_missing(table, columns.iter().copied().chain(target), &all.collect::<Vec<_>>())?;
+    }
+    let keep = |row: usize| !no_target(row) && (missing == Missing::Mean || gaps[row] == 0);
+    let kept: Vec<usize> = (0..table.rows()).filter(|row| keep(*row)).collect();
+
+    let left_out = table.rows() - kept.len();
+    let why = match missing {
+        Missing::Mean => "the target is missing",
+        Missing::Error | Missing::Drop => "a value is missing",
+    };
+    ensure!(!kept.is_empty(), "{file}: {why} in every row, so none is left");
+    if left_out > 0 {
+        let rows = count(table.rows(), "row");
+        notes.push(format!("{file}: {left_out} of {rows} left out because {why}"));
+    }
+    let filled: usize = kept.iter().map(|row| gaps[*row]).sum();
+    if filled > 0 {
+        let with_gaps: Vec<&str> = columns
+            .iter()
+            .filter(|column| column.missing > 0)
+            .filter(|column| kept.iter().any(|row| column.cells.is_missing(*row)))
+            .map(|column| column.name.as_str())
+            .collect();
+        notes.push(format!(
+            "{file}: {} in {} filled with the training means (columns {})",
+            count(filled, "missing cell"),
+            count(kept.iter().filter(|row| gaps[**row] > 0).count(), "row"),
+            names(with_gaps.into_iter()),
+        ));
+    }
+    Ok(kept)
+}
+
+/// An error at the first row with a missing cell, if there is one.
+fn refuse_missing<'a>(
+    table: &Table,
+    mut columns: impl Iterator<Item = &'a Column>,
+    gaps: &[usize],
+) -> Result<()> {
+    let Some(first) = gaps.iter().position(|gaps| *gaps > 0) else { return Ok(()) };
+    let name = columns.find(|column| column.cells.is_missing(first)).map_or("", |c| &c.name);
+    let others = gaps.iter().sum::<usize>() - 1;
+    let rows =
+        gaps[first + 1..].iter().filter(|gaps| **gaps > 0).count() + usize::from(gaps[first] > 1);
+    let more = if others == 0 {
+        String::new()
+    } else {
+        format!(" (and {} in {})", count(others, "more cell"), count(rows, "row"))
+    };
+    bail!(
+        "{}: the value is missing{more}; use --missing drop or --missing mean",
+        table.at(first, name),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::apply::Encoded;
+    use super::super::{Encoding, from_text};
+    use super::*;
+
+    const TEXT: &str = "a,c,y\n1,u,1\n,v,2\n3,,3\n5,v,\n,,4\n";
+
+    fn apply(text: &str, missing: Missing, with_target: bool) -> Result<Encoded> {
+        let training = from_text("a,c,y\n1,u,1\n3,v,2\n5,v,3\n,,4\n");
+        Encoding::learn(&training, 2, &[])?.apply(&from_text(text), missing, with_target)
+    }
+
+    #[test]
+    fn rows_are_dropped() {
+        let encoded = apply(TEXT, Missing::Drop, false).unwrap();
+        assert_eq!((&encoded.kept[..], &encoded.lines[..]), (&[0, 3][..], &[2, 5][..]));
+        assert_eq!(encoded.x, [1.0, 1.0, 0.0, 5.0, 0.0, 1.0]);
+        assert_eq!(encoded.notes, ["t.csv: 3 of 5 rows left out because a value is missing"]);
+
+        let encoded = apply(TEXT, Missing::Drop, true).unwrap();
+        assert_eq!((&encoded.kept[..], encoded.y), (&[0][..], Some(vec![1.0])));
+        assert_eq!(encoded.notes, ["t.csv: 4 of 5 rows left out because a value is missing"]);
+    }
+
+    #[test]
+    fn cells_are_filled_with_training_means() {
+        let encoded = apply(TEXT, Missing::Mean, true).unwrap();
+        assert_eq!(encoded.kept, [0, 1, 2, 4]);
+        assert_eq!((encoded.rows, encoded.cols), (4, 3));
+        let (u, v) = (1.0 / 3.0, 2.0 / 3.0);
+        assert_eq!(encoded.x, [1.0, 1.0, 0.0, 3.0, 0.0, 1.0, 3.0, u, v, 3.0, u, v]);
+        assert_eq!(encoded.y, Some(vec![1.0, 2.0, 3.0, 4.0]));
+        assert_eq!(
+            encoded.notes,
+            [
+                "t.csv: 1 of 5 rows left out because the target is missing",
+                "t.csv: 4 missing cells in 3 rows filled with the training means (columns 'a', \
+                 'c')",
+            ]
+        );
+        // One row to predict, with nothing known about one column.
+        let encoded = apply("c,a\nu,\n", Missing::Mean, false).unwrap();
+        assert_eq!(encoded.x, [3.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn nothing_missing_is_nothing_to_say() {
+        for missing in [Missing::Error, Missing::Drop, Missing::Mean] {
+            let encoded = apply("a,c,y\n1,u,1\n2,v,2\n", missing, true).unwrap();
+            assert_eq!((encoded.rows, encoded.notes.len()), (2, 0));
+        }
+        // The target is not looked at unless it is asked for.
+        assert_eq!(apply("a,c,y\n1,u,\n", Missing::Error, false).unwrap().rows, 1);
+    }
+
+    #[test]
+    fn errors() {
+        let advice = "; use --missing drop or --missing mean";
+        let cases = [
+            (
+                TEXT,
+                Missing::Error,
+                true,
+                format!(
+                    "t.csv, line 3, column 'a': the value is missing (and 4 \
+                     more cells in 3 rows){advice}"
+                ),
+            ),
+            (
+                "a,c,y\n1,u,\n",
+                Missing::Error,
+                true,
+                format!("t.csv, line 2, column 'y': the value is missing{advice}"),
+            ),
+            (
+                "a,c,y\n1,u,2\n,,2\n",
+                Missing::Error,
+                true,
+                format!(
+                    "t.csv, line 3, column 'a': the value is missing (and 1 more cell in 1 \
+                     row){advice}"
+                ),
+            ),
+            (
+                "a,c,y\n,u,2\n1,,2\n",
+                Missing::Drop,
+                false,
+                "t.csv: a value is missing in every row, so none is left".to_owned(),
+            ),
+            (
+                "a,c,y\n1,u,\n,v,?\n",
+                Missing::Mean,
+                true,
+                "t.csv: the target is missing in every row, so none is left".to_owned(),
+            ),
+        ];
+        for (text, missing, with_target, message) in cases {
+            let error = apply(text, missing, with_target).unwrap_err().to_string();
+            assert_eq!(error, message);
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Reads a whole file into columns: numbers as they come, texts as codes into a list.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+
+use super::detect::{self, Cell, SAMPLE_ROWS};
+use super::input::Input;
+use super::records::Record;
+use super::words::{count, quoted};
+use super::{Cells, Column, NO_TEXT, ReadOptions, Source, Table};
+
+/// Reads a table from a file or from standard input.
+pub(crate) fn read(source: &Source, options: &ReadOptions) -> Result<Table> {
+    read_input(&Input::open(source)?, options)
+}
+
+#[cfg(test)]
+pub(super) fn from_bytes(
+    name: &str,
+    bytes: impl AsRef<[u8]>,
+    options: &ReadOptions,
+) -> Result<Table> {
+    read_input(&Input::from_bytes(name, bytes), options)
+}
+
+/// Reads the file once, or twice if a text turns up late in a column of numbers: the numbers'
+/// own spelling, which the categories need, is not kept the first time.
+fn read_input(input: &Input, options: &ReadOptions) -> Result<Table> {
+    let mut holds_text = Vec::new();
+    loop {
+        if let Some(table) = scan(input, options, &mut holds_text)? {
+            return Ok(table);
+        }
+    }
+}
+
+/// Reads the file from start to end. `None` if columns have to be read as text that were not
+/// known to hold any; `holds_text` then says which.
+fn scan(input: &Input, options: &ReadOptions, holds_text: &mut Vec<bool>) -> Result<Option<Table>> {
+    let name = input.name();
+    let mut records = input.records(options)?;
+    let mut record = Record::default();
+    let mut sample = Vec::new();
+    while sample.len() <= SAMPLE_ROWS && records.next(&mut record)? {
+        sample.push(record.clone());
+    }
+    let Some(first) = sample.first() else { bail!("{name} is empty") };
+    let (width, first_line) = (first.len(), first.line);
+    let has_header = options.header.unwrap_or_else(|| detect::has_header(&sample));
+    let names = if has_header { header(name, first)? } else { positions(width) };
+    let rows = &sample[usize::from(has_header)..];
+    if rows.is_empty() {
+        bail!("{name} has a header line but no rows");
+    }
+
+    holds_text.resize(width, false);
+    for row in rows {
+        for (field, text) in row.fields().zip(holds_text.iter_mut()) {
+            *text |= detect::cell(field) == Cell::Text;
+        }
+    }
+    let mut drafts: Vec<Draft> = holds_text.iter().map(|text| Draft::new(*text)).collect();
+    let mut lines = Vec::new();
+    let mut add = |row: &Record| -> Result<()> {
+        if row.len() != width {
+            bail!(
+                "{name}, line {}: found {}, expected {width} as in line {first_line}",
+                row.line,
+                count(row.len(), "field"),
+            );
+        }
+        for (field, draft) in row.fields().zip(&mut drafts) {
+            draft.push(field);
+        }
+        lines.push(row.line);
+        Ok(())
+    };
+    rows.iter().try_for_each(&mut add)?;
+    drop(sample);
+    while records.next(&mut record)? {
+        add(&record)?;
+    }
+
+    for (draft, text) in drafts.iter().zip(holds_text) {
+        *text |= matches!(draft.content, Content::Mixed);
+    }
+    let columns: Option<Vec<Column>> =
+        names.into_iter().zip(drafts).map(|(name, draft)| draft.finish(name)).collect();
+    Ok(columns.map(|columns| Table { name: name.to_owned(), has_header, columns, lines }))
+}
+
+fn positions(width: usize) -> Vec<String> {
+    (0..width).map(|position| position.to_string()).collect()
+}
+
+/// The names in a header line; a column without one is named by its position.
+fn header(file: &str, first: &Record) -> Result<Vec<String>> {
+    let mut names = positions(first.len());
+    for (name, field) in names.iter_mut().zip(first.fields()) {
+        if !field.is_empty() {
+            field.clone_into(name);
+        }
+    }
+    let mut seen = HashMap::new();
+    for (position, name) in names.iter().enumerate() {
+        if let Some(earlier) = seen.insert(name, position) {
+            bail!(
+                "{file}, line {}: columns {earlier} and {position} (counted from 0) are both \
+                 named {}",
+                first.line,
+                quoted(name),
+            );
+        }
+    }
+    Ok(names)
+}
+
+/// A column that is being read.
+struct Draft {
+    missing: usize,
+    content: Content,
+}
+
+enum Content {
+    Number {
+        values: Vec<f64>,
+        /// The row and the text of the first infinity.
+        infinite: Option<(usize, String)>,
+    },
+    Text {
+        places: HashMap<Arc<str>, u32>,
+        texts: Vec<Arc<str>>,
+        codes: Vec<u32>,
+    },
+    /// Numbers, then a text: the column is not kept and has to be read again as text.
+    Mixed,
+}
+
+impl Draft {
+    fn new(text: bool) -> Self {
+        let content = if text {
+            Content::Text { places: HashMap::new(), texts: Vec::new(), codes: Vec::new() }
+        } else {
+            Content::Number { values: Vec::new(), infinite: None }
+        };
+        Self { missing: 0, content }
+    }
+
+    fn push(&mut self, field: &str) {
+        match &mut self.content {
+            Content::Number { values, infinite } => match detect::cell(field) {
+                Cell::Number(value) => values.push(value),
+                Cell::Missing => {
+                    values.push(f64::NAN);
+                    self.missing += 1;
+                }
+                Cell::Infinite => {
+                    infinite.get_or_insert_with(|| (values.len(), field.to_owned()));
+                    values.push(f64::INFINITY);
+                }
+                Cell::Text => self.content = Content::Mixed,
+            },
+            Content::Text { places, texts, codes } => {
+                if detect::cell(field) == Cell::Missing {
+                    codes.push(NO_TEXT);
+                    self.missing += 1;
+                } else if let Some(code) = places.get(field) {
+                    codes.push(*code);
+                } else {
+                    // Memory runs out long before the codes do.
+                    let code = texts.len() as u32;
+                    let text: Arc<str> = field.into();
+                    texts.push(Arc::clone(&text));
+                    places.insert(text, code);
+                    codes.push(code);
+                }
+            }
+            Content::Mixed => {}
+        }
+    }
+
+    /// The column, unless it has to be read again.
+    fn finish(self, name: String) -> Option<Column> {
+        let (infinite, cells) = match self.content {
+            Content::Number { values, infinite } => (infinite, Cells::Number(values)),
+            Content::Text { texts, codes, .. } => (None, Cells::Text { texts, codes }),
+            Content::Mixed => return None,
+        };
+        Some(Column { name, missing: self.missing, infinite, cells })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Delimiter;
+    use super::*;
+
+    fn parse(text: &str) -> Result<Table> {
+        from_bytes("t.csv", text, &ReadOptions::default())
+    }
+
+    fn numbers(table: &Table, column: usize) -> Vec<f64> {
+        match &table.columns[column].cells {
+            Cells::Number(values) => values.clone(),
+            Cells::Text { .. } => panic!("column {column} holds text"),
+        }
+    }
+
+    /// The cells of a text column, with `_` for a missing one.
+    fn texts(table: &Table, column: usize) -> Vec<String> {
+        let Cells::Text { texts, codes } = &table.columns[column].cells else {
+            panic!("column {column} holds numbers")
+        };
+        let text = |code: &u32| texts.get(*code as usize).map_or("_".into(), ToString::to_string);
+        codes.iter().map(text).collect()
+    }
+
+    #[test]
+    fn a_table_of_both_kinds() {
+        let table = parse("id,colour,size\n1, red ,+2.5\n\n2,NA,1e3\n3,red,?\n").unwrap();
+        assert_eq!((table.name.as_str(), table.has_header, table.rows()), ("t.csv", true, 3));
+        assert_eq!(table.column_names().collect::<Vec<_>>(), ["id", "colour", "size"]);
+        assert_eq!(table.lines, [2, 4, 5]);
+        assert_eq!(numbers(&table, 0), [1.0, 2.0, 3.0]);
+        assert_eq!(texts(&table, 1), ["red", "_", "red"]);
+        assert_eq!(numbers(&table, 2)[..2], [2.5, 1000.0]);
+        assert!(numbers(&table, 2)[2].is_nan());
+        assert_eq!(table.columns.iter().map(|c| c.missing).collect::<Vec<_>>(), [0, 1, 1]);
+    }
+
+    #[test]
+    fn headers_found_and_forced() {
+        let cases = [
+            ("1,2\n3,4\n", None, &["0", "1"][..], 2),
+            ("1,2\n3,4\n", Some(true), &["1", "2"], 1),
+            ("a,b\n3,4\n", None, &["a", "b"], 1),
+            ("a,b\nc,d\n", Some(false), &["0", "1"], 2),
+            (",b\n3,4\n", None, &["0", "b"], 1),
+        ];
+        for (text, header, names, rows) in cases {
+            let options = ReadOptions { header, ..ReadOptions::default() };
+            let table = from_bytes("t.csv", text, &options).unwrap();
+            assert_eq!(table.column_names().collect::<Vec<_>>(), names, "{text}");
+            assert_eq!(table.rows(), rows, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_forced_delimiter_wins() {
+        let options = ReadOptions { delimiter: Some(Delimiter::Comma), header: None };
+        let table = from_bytes("t.csv", "a;b,c\n1;2,3\n", &options).unwrap();
+        assert_eq!(table.column_names().collect::<Vec<_>>(), ["a;b", "c"]);
+    }
+
+    #[test]
+    fn numbers_before_a_late_text_keep_their_spelling() {
+        let numbers: Vec<String> = (0..3000).map(|row| format!("{:04}.0,{row}", row % 7)).collect();
+        let text = format!("code,x\n{}\nabc,4\nnone,5\ninf,6\n", numbers.join("\n"));
+        let table = parse(&text).unwrap();
+        let codes = texts(&table, 0);
+        assert_eq!(codes[..2], ["0000.0", "0001.0"]);
+        assert_eq!(codes[2999..], ["0003.0", "abc", "_", "inf"]);
+        assert_eq!(self::numbers(&table, 1).len(), 3003);
+        assert_eq!(table.columns[0].missing, 1);
+    }
+
+    #[test]
+    fn infinities_stay_in_number_columns() {
+        for token in ["inf", "-Infinity", "INF", "1e400"] {
+            let table = parse(&format!("a,b\n1,x\n{token},{token}\n")).unwrap();
+            assert_eq!(numbers(&table, 0).len(), 2);
+            assert_eq!(table.columns[0].infinite, Some((1, token.to_owned())));
+            assert_eq!(texts(&table, 1), ["x", token]);
+            assert_eq!(table.columns[1].infinite, None);
+        }
+    }
+
+    #[test]
+    fn errors() {
+        let cases = [
+            ("", "t.csv is empty"),
+            ("\u{feff}", "t.csv is empty"),
+            ("\n \r\n", "t.csv is empty"),
+            ("a,b\n", "t.csv has a header line but no rows"),
+            ("a,b\n\n", "t.csv has a header line but no rows"),
+            (
+                "a,b,c,a\n1,2,3,4\n",
+                "t.csv, line 1: columns 0 and 3 (counted from 0) are both named 'a'",
+            ),
+            ("a,b\n1,2\n3\n", "t.csv, line 3: found 1 field, expected 2 as in line 1"),
+            ("\na,b\n1,2\n3,4,5\n", "t.csv, line 4: found 3 fields, expected 2 as in line 2"),
+        ];
+        for (text, message) in cases {
+            assert_eq!(parse(text).unwrap_err().to_string(), message, "{text}");
+        }
+        // Damage after the rows that are looked at first.
+        let rows = "1,2\n".repeat(5000);
+        let error = parse(&format!("{rows}3\n")).unwrap_err().to_string();
+        assert_eq!(error, "t.csv, line 5001: found 1 field, expected 2 as in line 1");
+    }
+
+    #[test]
+    fn files_and_missing_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        let source = Source::new(&path);
+        let options = ReadOptions::default();
+        let error = read(&source, &options).unwrap_err().to_string();
+        assert_eq!(error, format!("{} does not exist", path.display()));
+        std::fs::write(&path, "a\tb\n1\t2\n").unwrap();
+        assert_eq!(read(&source, &options).unwrap().columns.len(), 2);
+    }
+}
