@@ -39,13 +39,13 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 fn least_squares(x: &Matrix, y: &[f64]) -> Vec<f64> {
     let size = x.columns() + 1;
     let mut a = vec![vec![0.0; size + 1]; size];
-    for i in 0..x.rows() {
+    for (i, y) in y.iter().enumerate() {
         let row = with_one(x.row(i));
         for r in 0..size {
             for c in 0..size {
                 a[r][c] += row[r] * row[c];
             }
-            a[r][size] += row[r] * y[i];
+            a[r][size] += row[r] * y;
         }
     }
     let scale: Vec<f64> = (0..size).map(|k| a[k][k]).collect();

@@ -65,6 +65,7 @@ impl Matrix {
     }
 
     /// The rows with these indices, in this order.
+    #[must_use]
     pub fn gather(&self, rows: &[usize]) -> Matrix {
         let mut data = Vec::with_capacity(rows.len() * self.columns);
         for &i in rows {

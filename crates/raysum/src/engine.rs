@@ -135,7 +135,7 @@ pub const NAMES: [&str; 1] = [dense::NAME];
 pub fn load(
     engine: &str,
     prior: &Prior,
-    tensors: Vec<Tensor>,
+    tensors: &[Tensor],
 ) -> std::result::Result<Box<dyn Posterior>, String> {
     match engine {
         dense::NAME => Ok(Box::new(dense::DensePosterior::from_tensors(prior, tensors)?)),

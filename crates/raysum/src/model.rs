@@ -190,10 +190,10 @@ impl Model {
     pub fn predict<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Prediction> {
         let x = self.check(x)?;
         let blocks = self.by_block(x, |rows| self.posterior.marginals(&self.prior, rows));
-        Ok(self.in_units(join(blocks)))
+        Ok(self.in_units(&join(blocks)))
     }
 
-    fn in_units(&self, f: Marginals) -> Prediction {
+    fn in_units(&self, f: &Marginals) -> Prediction {
         let units = |v: f64| self.scaler.undo_variance(v);
         Prediction {
             mean: f.mean.iter().map(|m| self.scaler.undo_mean(*m)).collect(),
@@ -243,7 +243,7 @@ impl Model {
         let x = self.check(data.x())?;
         let rows = self.scaler.apply_rows(x, 0..x.rows());
         let y = self.scaler.apply_y(data.y());
-        Ok(self.in_units(self.posterior.leave_one_out(&self.prior, &rows, &y)?))
+        Ok(self.in_units(&self.posterior.leave_one_out(&self.prior, &rows, &y)?))
     }
 
     /// Each sub-kernel's function at the rows of `x`; together with the constant they sum to the

@@ -127,6 +127,7 @@ mod tests {
         ControlFlow::Continue(())
     }
 
+    #[allow(clippy::unnecessary_wraps, reason = "the shape of an objective")]
     fn rosenbrock(x: &[f64], g: &mut [f64]) -> Unit {
         let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
         g[0] = -2.0 * a - 400.0 * x[0] * b;

@@ -138,9 +138,9 @@ impl Model {
             name: t.name.strip_prefix(POSTERIOR).unwrap_or(&t.name).to_string(),
             ..t
         };
-        let posterior = posterior.into_iter().map(strip).collect();
+        let posterior: Vec<Tensor> = posterior.into_iter().map(strip).collect();
         let posterior =
-            engine::load(&metadata.engine, &prior, posterior).map_err(Problem::Damaged)?;
+            engine::load(&metadata.engine, &prior, &posterior).map_err(Problem::Damaged)?;
         let mut model = Model::new(
             metadata.config,
             metadata.scaler,

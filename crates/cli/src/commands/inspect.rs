@@ -80,26 +80,32 @@ fn text(model: &Model) -> String {
     }
     rows.push(row("made by raysum", model.version().into()));
     let mut text = style::columns(&rows);
-    if !h.column_length_scales.is_empty() {
-        text += "length-scales, in standard deviations of each column:\n";
-        let names = model.column_names.clone().unwrap_or_default();
-        let name = |i: usize| names.get(i).cloned().unwrap_or(format!("column {i}"));
-        let scales = h.column_length_scales.iter().enumerate();
-        let rows: Vec<_> = scales.map(|(i, s)| row(&name(i), style::number(*s))).collect();
-        text += &style::columns(&rows);
+    text += &if h.column_length_scales.is_empty() {
+        sub_kernels(model)
     } else {
-        text += "sub-kernels:\n";
-        let mut rows = vec![vec!["number".into(), "std".into(), "length-scales".into()]];
-        let mut scales = h.length_scales.iter();
-        for (j, (&degree, v)) in model.projections().degrees().iter().zip(&h.variances).enumerate()
-        {
-            let own: Vec<String> =
-                scales.by_ref().take(degree).map(|s| style::number(*s)).collect();
-            rows.push(vec![j.to_string(), style::number(v.sqrt() * unit), own.join(" ")]);
-        }
-        text += &style::columns(&rows);
-    }
+        column_length_scales(model)
+    };
     text += "relevance of the columns:\n";
     text += &fit::relevance(model, usize::MAX);
     text
+}
+
+fn column_length_scales(model: &Model) -> String {
+    let names = model.column_names.clone().unwrap_or_default();
+    let name = |i: usize| names.get(i).cloned().unwrap_or(format!("column {i}"));
+    let scales = model.hyperparameters().column_length_scales.iter().enumerate();
+    let rows: Vec<_> = scales.map(|(i, s)| vec![name(i), style::number(*s)]).collect();
+    "length-scales, in standard deviations of each column:\n".to_string() + &style::columns(&rows)
+}
+
+fn sub_kernels(model: &Model) -> String {
+    let h = model.hyperparameters();
+    let mut rows = vec![vec!["number".into(), "std".into(), "length-scales".into()]];
+    let mut scales = h.length_scales.iter();
+    for (j, (&degree, v)) in model.projections().degrees().iter().zip(&h.variances).enumerate() {
+        let own: Vec<String> = scales.by_ref().take(degree).map(|s| style::number(*s)).collect();
+        let std = style::number(v.sqrt() * model.scaler().y.std);
+        rows.push(vec![j.to_string(), std, own.join(" ")]);
+    }
+    "sub-kernels:\n".to_string() + &style::columns(&rows)
 }

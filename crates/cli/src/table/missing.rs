@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn rows_are_dropped() {
         let encoded = apply(TEXT, Missing::Drop, false).unwrap();
-        assert_eq!((&encoded.kept[..], &encoded.lines[..]), (&[0, 3][..], &[2, 5][..]));
+        assert_eq!(encoded.kept, [0, 3]);
         assert_eq!(encoded.x, [1.0, 1.0, 0.0, 5.0, 0.0, 1.0]);
         assert_eq!(encoded.notes, ["t.csv: 3 of 5 rows left out because a value is missing"]);
 

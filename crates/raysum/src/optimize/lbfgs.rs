@@ -187,7 +187,9 @@ impl Memory {
         }
         if let Some((_, y, inverse)) = self.pairs.back() {
             let scale = 1.0 / (inverse * dot(y, y));
-            q.iter_mut().for_each(|v| *v *= scale);
+            for v in &mut q {
+                *v *= scale;
+            }
         }
         for ((s, y, inverse), a) in self.pairs.iter().zip(along.iter().rev()) {
             let b = inverse * dot(y, &q);

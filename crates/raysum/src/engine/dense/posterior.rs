@@ -55,7 +55,7 @@ impl DensePosterior {
     /// Reads the arrays that [`Posterior::tensors`] wrote.
     pub(crate) fn from_tensors(
         prior: &Prior,
-        tensors: Vec<Tensor>,
+        tensors: &[Tensor],
     ) -> std::result::Result<Self, String> {
         let take = |name: &str| {
             let found = tensors.iter().position(|t| t.name == name);

@@ -1,0 +1,125 @@
+//! The model file: the same model comes back, and nothing else is ever taken for one.
+
+use raysum::{Config, Dataset, Matrix, Model};
+use std::path::Path;
+
+fn fitted() -> (Model, Matrix) {
+    let x = Matrix::from_fn(40, 3, |i, j| ((i * (j + 3) * 37 % 101) as f64) / 25.0 - 2.0);
+    let y: Vec<f64> = (0..40).map(|i| x[(i, 0)].sin() + 0.1 * x[(i, 1)]).collect();
+    let config = Config { max_evaluations: Some(8), ..Config::default() };
+    let mut model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
+    model.column_names = Some(vec!["a".into(), "b".into(), "c".into()]);
+    model.attachments.insert("note".into(), serde_json::json!({"of": ["the", "caller"]}));
+    (model, x)
+}
+
+fn load(bytes: &[u8]) -> Result<Model, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.raysum");
+    std::fs::write(&path, bytes).unwrap();
+    Model::load(&path).map_err(|e| e.to_string().replace(path.to_str().unwrap(), "FILE"))
+}
+
+fn bytes(model: &Model) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.raysum");
+    model.save(&path).unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    std::fs::read(&path).unwrap()
+}
+
+#[test]
+fn every_model_comes_back_with_the_same_bits() {
+    let (_, x) = fitted();
+    let y: Vec<f64> = (0..40).map(|i| x[(i, 0)].sin() + 0.1 * x[(i, 1)]).collect();
+    for (name, _) in Config::presets() {
+        let config = Config { max_evaluations: Some(4), ..Config::preset(name).unwrap() };
+        let model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
+        let back = load(&bytes(&model)).unwrap();
+        assert_eq!(back.config(), model.config());
+        assert_eq!(back.hyperparameters(), model.hyperparameters());
+        assert_eq!(back.report(), model.report());
+        assert_eq!(back.predict(&x).unwrap(), model.predict(&x).unwrap(), "{name}");
+        assert_eq!(back.components(&x).unwrap(), model.components(&x).unwrap());
+        let data = Dataset::new(&x, &y).unwrap();
+        assert_eq!(back.leave_one_out(&data).unwrap(), model.leave_one_out(&data).unwrap());
+        assert_eq!(back.relevance(), model.relevance());
+        assert_eq!(bytes(&back), bytes(&model));
+    }
+}
+
+#[test]
+fn names_and_attachments_come_back() {
+    let (model, _) = fitted();
+    let back = load(&bytes(&model)).unwrap();
+    assert_eq!(back.column_names, model.column_names);
+    assert_eq!(back.attachments, model.attachments);
+    assert_eq!(back.version(), env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn other_files_are_not_models() {
+    let csv = b"a,b,c\n1,2,3\n4,5,6\n";
+    let metadata = Some(std::collections::HashMap::from([("other".to_string(), "x".to_string())]));
+    let none: Vec<(String, safetensors::tensor::TensorView<'_>)> = Vec::new();
+    let other = safetensors::serialize(none, metadata).unwrap();
+    for bytes in [&b""[..], b"{}", csv, &[0; 100], &[255; 100], &other] {
+        assert_eq!(load(bytes).unwrap_err(), "FILE: not a raysum model file");
+    }
+    let missing = Model::load(Path::new("no/such/file")).unwrap_err().to_string();
+    assert!(missing.starts_with("no/such/file: No such file"), "{missing}");
+}
+
+#[test]
+fn a_cut_off_file_is_damaged() {
+    let whole = bytes(&fitted().0);
+    for length in [300, whole.len() / 2, whole.len() - 1] {
+        let e = load(&whole[..length]).unwrap_err();
+        assert!(e.starts_with("FILE: the model file is damaged ("), "{length}: {e}");
+    }
+}
+
+#[test]
+fn a_newer_format_is_named() {
+    let whole = bytes(&fitted().0);
+    let at = whole.windows(12).position(|w| w == br#"\"format\":1"#).unwrap();
+    let mut newer = whole.clone();
+    newer[at + 11] = b'9';
+    let e = load(&newer).unwrap_err();
+    assert_eq!(e, "FILE: model file format 9, but this raysum reads format 1; use a newer raysum");
+}
+
+#[test]
+fn no_flipped_byte_makes_a_panic_or_a_nan() {
+    let (model, x) = fitted();
+    let whole = bytes(&model);
+    let mut refused = 0;
+    for at in (0..whole.len()).step_by(whole.len() / 900) {
+        for flip in [0x01, 0x80, 0xFF] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= flip;
+            match load(&damaged) {
+                Err(_) => refused += 1,
+                // Some numbers may change without a trace; what comes out must still be finite.
+                Ok(model) => {
+                    if let Ok(p) = model.predict(&x) {
+                        let all = p.mean.iter().chain(&p.variance);
+                        assert!(all.clone().all(|v| !v.is_nan()), "byte {at} ^ {flip}");
+                        assert!(p.variance.iter().all(|v| *v >= 0.0));
+                    }
+                }
+            }
+        }
+    }
+    assert!(refused > 100);
+}
+
+#[test]
+fn saving_to_an_impossible_place_says_so_and_keeps_the_old_file() {
+    let (model, _) = fitted();
+    let e = model.save("no/such/folder/m.raysum").unwrap_err().to_string();
+    assert!(e.starts_with("no/such/folder/m.raysum: "), "{e}");
+    let folder = tempfile::tempdir().unwrap();
+    assert!(model.save(folder.path()).is_err());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

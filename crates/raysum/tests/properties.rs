@@ -1,0 +1,232 @@
+//! What must not change: order of rows and columns, units, saving and loading, threads.
+
+use proptest::prelude::*;
+use raysum::engine::dense::Dense;
+use raysum::engine::{AdditiveKernel, Engine, Prior};
+use raysum::{Config, Dataset, Directions, Hyperparameters, Matrix, Model, Projections, SubKernel};
+
+/// A small data set with values drawn by proptest.
+fn rows(n: usize, d: usize) -> impl Strategy<Value = (Matrix, Vec<f64>)> {
+    let x = prop::collection::vec(-3.0..3.0_f64, n * d);
+    let y = prop::collection::vec(-2.0..2.0_f64, n);
+    (x, y).prop_map(move |(x, y)| (Matrix::from_row_major(n, d, x).unwrap(), y))
+}
+
+fn hyperparameters(scales: &[f64], j: usize) -> Hyperparameters {
+    Hyperparameters {
+        column_length_scales: scales.to_vec(),
+        length_scales: Vec::new(),
+        variances: vec![1.3 / j as f64; j],
+        noise_variance: 0.05,
+        mean: 0.1,
+    }
+}
+
+fn close(a: &[f64], b: &[f64], tolerance: f64) {
+    assert_eq!(a.len(), b.len());
+    let size = b.iter().fold(1e-12_f64, |m, v| m.max(v.abs()));
+    for (a, b) in a.iter().zip(b) {
+        assert!((a - b).abs() <= tolerance * size, "{a} against {b}");
+    }
+}
+
+const SCALES: [f64; 4] = [0.7, 1.5, 3.0, 1.0];
+
+fn condition(preset: &str, x: &Matrix, y: &[f64], scales: &[f64]) -> Model {
+    let config = Config::preset(preset).unwrap();
+    let j = config.degrees.resolve(x.columns()).len();
+    config.condition(&Dataset::new(x, y).unwrap(), hyperparameters(scales, j)).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_order_of_rows_does_not_matter((x, y) in rows(30, 4), seed in 0_usize..1000) {
+        let mut order: Vec<usize> = (0..30).collect();
+        order.sort_by_key(|i| (i * 7919 + seed * 104_729) % 1009);
+        let shuffled: Vec<f64> = order.iter().map(|&i| y[i]).collect();
+        for preset in ["dpa-ard", "rbf-ard", "gam"] {
+            let a = condition(preset, &x, &y, &SCALES);
+            let b = condition(preset, &x.gather(&order), &shuffled, &SCALES);
+            let (pa, pb) = (a.predict(&x).unwrap(), b.predict(&x).unwrap());
+            close(&pa.mean, &pb.mean, 1e-9);
+            close(&pa.variance, &pb.variance, 1e-9);
+            close(a.relevance(), b.relevance(), 1e-8);
+            close(&[a.log_marginal_likelihood()], &[b.log_marginal_likelihood()], 1e-10);
+        }
+    }
+
+    #[test]
+    fn the_order_of_columns_does_not_matter((x, y) in rows(30, 4), shift in 1_usize..4) {
+        let turn = |j: usize| (j + shift) % 4;
+        let turned = Matrix::from_fn(30, 4, |i, j| x[(i, turn(j))]);
+        let scales: Vec<f64> = (0..4).map(|j| SCALES[turn(j)]).collect();
+        for preset in ["rbf-ard", "imq-ard", "gam"] {
+            let a = condition(preset, &x, &y, &SCALES);
+            let b = condition(preset, &turned, &y, &scales);
+            let (pa, pb) = (a.predict(&x).unwrap(), b.predict(&turned).unwrap());
+            close(&pa.mean, &pb.mean, 1e-9);
+            close(&pa.variance, &pb.variance, 1e-9);
+        }
+        // With other directions: as long as their entries move with the columns.
+        let p = Projections::choose(Directions::Diverse, &[1; 9], 4, 3).unwrap();
+        let prior = |views: Matrix| Prior {
+            kernel: AdditiveKernel {
+                sub_kernel: SubKernel::Matern32,
+                degrees: vec![1; 9],
+                views,
+                variances: vec![0.2; 9],
+            },
+            noise_variance: 0.1,
+            mean: 0.0,
+        };
+        let a = Dense::new(x, y.clone()).evaluate(&prior(p.matrix().clone())).unwrap();
+        let moved = Matrix::from_fn(9, 4, |r, j| p.matrix()[(r, turn(j))]);
+        let b = Dense::new(turned, y).evaluate(&prior(moved)).unwrap();
+        close(&[a.log_marginal_likelihood], &[b.log_marginal_likelihood], 1e-10);
+    }
+
+    #[test]
+    fn units_do_not_matter((x, y) in rows(30, 4), exponent in -6_i32..6, offset in -50.0..50.0_f64) {
+        let factor = 10.0_f64.powi(exponent);
+        let rescaled = Matrix::from_fn(30, 4, |i, j| {
+            if j == 1 { factor * x[(i, j)] + offset * factor } else { x[(i, j)] }
+        });
+        let moved: Vec<f64> = y.iter().map(|v| factor * (v + offset)).collect();
+        for preset in ["dpa-ard", "rbf-ard", "gam"] {
+            let a = condition(preset, &x, &y, &SCALES);
+            let b = condition(preset, &rescaled, &moved, &SCALES);
+            let (pa, pb) = (a.predict(&x).unwrap(), b.predict(&rescaled).unwrap());
+            let back: Vec<f64> = pb.mean.iter().map(|m| m / factor - offset).collect();
+            close(&back, &pa.mean, 1e-8);
+            let back: Vec<f64> = pb.variance.iter().map(|v| v / factor / factor).collect();
+            close(&back, &pa.variance, 1e-8);
+            close(&[a.log_marginal_likelihood()], &[b.log_marginal_likelihood()], 1e-8);
+            close(a.relevance(), b.relevance(), 1e-7);
+        }
+    }
+
+    #[test]
+    fn components_and_constant_sum_to_the_mean((x, y) in rows(25, 4)) {
+        for preset in ["dpa-ard", "gam", "rbf-ard"] {
+            let model = condition(preset, &x, &y, &SCALES);
+            let mut sum = vec![model.constant(); 25];
+            for component in model.components(&x).unwrap() {
+                sum.iter_mut().zip(&component.mean).for_each(|(s, m)| *s += m);
+                prop_assert!(component.variance.iter().all(|v| *v >= 0.0));
+            }
+            close(&sum, &model.predict(&x).unwrap().mean, 1e-10);
+        }
+    }
+
+    #[test]
+    fn far_from_the_data_the_prior_returns((x, y) in rows(25, 4)) {
+        let model = condition("imq-ard", &x, &y, &SCALES);
+        let far = Matrix::from_fn(2, 4, |i, _| if i == 0 { 1e12 } else { f64::MAX });
+        let p = model.predict(&far).unwrap();
+        let unit = model.scaler().y.std;
+        close(&p.latent_variance, &[1.3 * unit * unit; 2], 1e-6);
+        close(&p.mean, &[model.constant(); 2], 1e-6);
+    }
+}
+
+fn wave(n: usize, d: usize) -> (Matrix, Vec<f64>) {
+    let x = Matrix::from_fn(n, d, |i, j| ((i * (j + 3) * 37 % 101) as f64) / 25.0 - 2.0);
+    let y = (0..n).map(|i| (x[(i, 0)] + 0.5 * x[(i, 1)]).sin() + 0.05 * (i % 7) as f64).collect();
+    (x, y)
+}
+
+#[test]
+fn a_fit_has_the_same_bits_on_any_number_of_threads() {
+    let (x, y) = wave(300, 5);
+    let fit = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let config = Config { max_evaluations: Some(12), starts: 2, ..Config::default() };
+            let model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
+            let p = model.predict(&x).unwrap();
+            (model.hyperparameters().clone(), p, model.relevance().to_vec())
+        })
+    };
+    let one = fit(1);
+    assert!(one == fit(2) && one == fit(5));
+}
+
+#[test]
+fn gradient_of_the_mean_matches_differences() {
+    let (x, y) = wave(60, 4);
+    for preset in ["dpa-ard", "imq-ard"] {
+        let model = condition(preset, &x, &y, &SCALES);
+        let gradient = model.mean_gradient(&x).unwrap();
+        for column in 0..4 {
+            let moved = |step: f64| {
+                let x =
+                    Matrix::from_fn(60, 4, |i, j| x[(i, j)] + if j == column { step } else { 0.0 });
+                model.predict(&x).unwrap().mean
+            };
+            let h = 1e-5;
+            let (up, down) = (moved(h), moved(-h));
+            let slopes: Vec<f64> = up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * h)).collect();
+            let found: Vec<f64> = (0..60).map(|i| gradient[(i, column)]).collect();
+            close(&found, &slopes, 1e-6);
+        }
+    }
+}
+
+#[test]
+fn samples_have_the_posterior_mean_and_covariance() {
+    let (x, y) = wave(40, 3);
+    let model = condition("dpa-ard", &x, &y, &SCALES[..3]);
+    // The second point twice: a singular covariance must do.
+    let at = x.gather(&[3, 17, 17]);
+    let at = Matrix::from_fn(3, 3, |i, j| at[(i, j)] + 0.3);
+    let (mean, covariance) = model.joint(&at).unwrap();
+    let n = 20_000;
+    let samples = model.sample(&at, n, 5).unwrap();
+    assert_eq!(samples, model.sample(&at, n, 5).unwrap());
+    for a in 0..3 {
+        let average = (0..n).map(|s| samples[(s, a)]).sum::<f64>() / n as f64;
+        let error = 4.0 * (covariance[(a, a)] / n as f64).sqrt();
+        assert!((average - mean[a]).abs() < error, "{average} against {}", mean[a]);
+        for b in 0..3 {
+            let c = (0..n)
+                .map(|s| (samples[(s, a)] - mean[a]) * (samples[(s, b)] - mean[b]))
+                .sum::<f64>()
+                / n as f64;
+            let size = (covariance[(a, a)] * covariance[(b, b)]).sqrt();
+            assert!((c - covariance[(a, b)]).abs() < 0.05 * size);
+        }
+    }
+    let p = model.predict(&at).unwrap();
+    close(&p.mean, &mean, 1e-12);
+    close(&p.latent_variance, &[covariance[(0, 0)], covariance[(1, 1)], covariance[(2, 2)]], 1e-9);
+}
+
+#[test]
+fn intervals_are_equal_tailed_and_levels_are_checked() {
+    let (x, y) = wave(30, 2);
+    let p = condition("gam", &x, &y, &SCALES[..2]).predict(&x).unwrap();
+    let (lower, upper) = p.interval(0.95).unwrap();
+    for i in 0..30 {
+        assert!((upper[i] + lower[i] - 2.0 * p.mean[i]).abs() < 1e-12);
+        let width = 2.0 * 1.959_963_984_540_054 * p.variance[i].sqrt();
+        assert!((upper[i] - lower[i] - width).abs() < 1e-9);
+    }
+    assert!(p.interval(0.0).is_err() && p.interval(1.0).is_err() && p.interval(f64::NAN).is_err());
+}
+
+#[test]
+fn leave_one_out_wants_the_training_rows() {
+    let (x, y) = wave(30, 2);
+    let model = condition("gam", &x, &y, &SCALES[..2]);
+    let loo = model.leave_one_out(&Dataset::new(&x, &y).unwrap()).unwrap();
+    assert!(loo.variance.iter().all(|v| *v > 0.0));
+    let mut other = x.clone();
+    other[(4, 0)] += 1.0;
+    let e = model.leave_one_out(&Dataset::new(&other, &y).unwrap()).unwrap_err();
+    assert_eq!(
+        e.to_string(),
+        "these are not the rows that the model was fitted on (row 4 differs)"
+    );
+}
