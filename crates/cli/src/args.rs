@@ -3,7 +3,7 @@
 
 use crate::table::Missing;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use raysum::{Config, Degrees, Directions, Optimizer, SubKernel};
+use raysum::{Config, Degrees, Directions, EngineChoice, Optimizer, SubKernel};
 use std::path::PathBuf;
 
 /// Gaussian-process regression by sums of one-dimensional views of the data: a prediction and an
@@ -22,6 +22,10 @@ pub(crate) struct Args {
     /// Print nothing but results and errors
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
+
+    /// Say more on the way: the engine, its features, each evaluation
+    #[arg(long, short, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
 
     /// Print results as JSON, one object per line, for machines
     #[arg(long, global = true)]
@@ -46,12 +50,23 @@ pub(crate) enum Command {
 /// A table with a target.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TableArgs {
-    /// The table: CSV (comma, tab or semicolon; gzip too), or - for standard input
+    /// The table: CSV (comma, tab or semicolon; gzip too), NumPy's .npy, or - for standard input
     pub(crate) data: PathBuf,
 
     /// The column to predict: its name, or its position from 0 (-1 is the last)
-    #[arg(long, short, value_name = "COLUMN", allow_hyphen_values = true)]
-    pub(crate) target: String,
+    #[arg(
+        long,
+        short,
+        value_name = "COLUMN",
+        allow_hyphen_values = true,
+        required_unless_present = "y",
+        conflicts_with = "y"
+    )]
+    pub(crate) target: Option<String>,
+
+    /// The targets as a .npy file of their own, if the table is a .npy file without them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) y: Option<PathBuf>,
 
     /// Leave these columns out (names or positions, separated by commas)
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', allow_hyphen_values = true)]
@@ -117,6 +132,16 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "YES|NO")]
     pub(crate) learn_weights: Option<YesNo>,
 
+    /// Who does the algebra: dense (any model, up to 30,000 rows), weight (linear in the rows, for
+    /// sums of one-dimensional functions) or auto (the cheaper one; results are the same)
+    #[arg(long, default_value = "auto")]
+    pub(crate) engine: EngineChoice,
+
+    /// Search hyperparameters on this many random rows only; the model still learns from all
+    /// [default: above 20,000 rows, start on 10,000 and finish on all]
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(2..))]
+    pub(crate) subset: Option<u64>,
+
     /// lbfgs, or adam (the paper's recipe, slower)
     #[arg(long, default_value = "lbfgs")]
     pub(crate) optimizer: Optimizer,
@@ -149,6 +174,8 @@ impl ModelArgs {
         config.directions = self.directions.unwrap_or(config.directions);
         config.ard = self.ard.map_or(config.ard, YesNo::is_yes);
         config.learn_weights = self.learn_weights.map_or(config.learn_weights, YesNo::is_yes);
+        config.engine = self.engine;
+        config.subset = self.subset.map(|rows| rows as usize);
         config.optimizer = self.optimizer;
         config.max_evaluations = self.max_evaluations.map(|n| n as usize);
         config.starts = self.starts;
@@ -214,7 +241,7 @@ pub(crate) struct PredictArgs {
     /// A model saved by `raysum fit`
     pub(crate) model: PathBuf,
 
-    /// The rows to predict: CSV (gzip too), or - for standard input
+    /// The rows to predict: CSV (gzip too), NumPy's .npy, or - for standard input
     pub(crate) data: PathBuf,
 
     /// Where to write, or - for standard output
@@ -301,7 +328,7 @@ mod tests {
         let c = config(
             "--model rpa-1 --degrees 2x1,1x3 --kernel imq --directions sphere --ard yes \
              --learn-weights no --optimizer adam --max-evaluations 7 --starts 3 \
-             --noise-bounds 1e-6,2 --seed 9",
+             --noise-bounds 1e-6,2 --seed 9 --engine weight --subset 500",
         );
         let expected = Config {
             kernel: SubKernel::Imq,
@@ -309,6 +336,8 @@ mod tests {
             directions: Directions::Sphere,
             ard: true,
             learn_weights: false,
+            engine: EngineChoice::Weight,
+            subset: Some(500),
             optimizer: Optimizer::Adam,
             max_evaluations: Some(7),
             starts: 3,
@@ -332,6 +361,8 @@ mod tests {
             "--holdout 1.5",
             "--threads 0",
             "--starts 0",
+            "--engine warp",
+            "--subset 1",
             "--max-evaluations 0",
             "-J many",
             "-J 3 --degrees 3x1",

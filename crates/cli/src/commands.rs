@@ -7,6 +7,7 @@ mod inspect;
 mod predict;
 
 use crate::args::{Args, Command};
+use crate::output;
 use anyhow::{Context, Result};
 
 /// How a command talks, apart from its results.
@@ -14,6 +15,8 @@ use anyhow::{Context, Result};
 pub(crate) struct Voice {
     /// Print nothing but results and errors.
     pub(crate) quiet: bool,
+    /// Print every evaluation.
+    pub(crate) verbose: bool,
     /// Print results as JSON.
     pub(crate) json: bool,
 }
@@ -23,7 +26,7 @@ impl Voice {
     pub(crate) fn notes(self, notes: &[String]) {
         if !self.quiet {
             for note in notes {
-                eprintln!("note: {note}");
+                output::say(&format!("note: {note}"));
             }
         }
     }
@@ -37,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             .build_global()
             .context("cannot start the threads")?;
     }
-    let voice = Voice { quiet: args.quiet, json: args.json };
+    let voice = Voice { quiet: args.quiet, verbose: args.verbose, json: args.json };
     match &args.command {
         Command::Fit(args) => fit::run(args, voice),
         Command::Predict(args) => predict::run(args, voice),

@@ -1,5 +1,6 @@
 //! Ctrl-C: stop at once with code 130, but never in the middle of putting a file in place.
 
+use std::io::Write;
 use std::sync::Mutex;
 
 static WRITING: Mutex<()> = Mutex::new(());
@@ -9,7 +10,9 @@ pub(crate) fn install() {
     // Without a handler the system's own applies, which is good enough.
     let _ = ctrlc::set_handler(|| {
         let _wait_for_file = WRITING.lock();
-        eprintln!("\nraysum: interrupted; no file was left half-written");
+        // Not eprintln, which panics if standard error is closed: the job would run on.
+        let text = "\nraysum: interrupted; no file was left half-written";
+        let _ = writeln!(std::io::stderr(), "{text}");
         std::process::exit(130);
     });
 }

@@ -4,6 +4,7 @@ mod args;
 mod baseline;
 mod commands;
 mod interrupt;
+mod npy;
 mod output;
 mod picture;
 mod progress;
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
         // `raysum … | head` closes the pipe early; that is no failure.
         Err(e) if output::is_broken_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("raysum: {e:#}");
+            output::say(&format!("raysum: {e:#}"));
             ExitCode::FAILURE
         }
     }

@@ -13,24 +13,21 @@ pub(crate) fn write(path: &Path, body: impl FnOnce(&mut dyn Write) -> Result<()>
         out.flush()?;
         return Ok(());
     }
-    interrupt::whole(|| {
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let about = || format!("cannot write {}", path.display());
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-        let mut file = builder.tempfile_in(folder).with_context(about)?;
-        let mut out = BufWriter::new(file.as_file_mut());
-        body(&mut out)?;
-        out.flush().with_context(about)?;
-        drop(out);
-        file.as_file().sync_all().with_context(about)?;
-        file.persist(path).map_err(|e| e.error).with_context(about)?;
-        Ok(())
-    })
+    let written = interrupt::whole(|| raysum::file::write(path, |out| body(out).map_err(into_io)));
+    written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// An error as the file writer hands it on; one that is of the file system stays what it is.
+fn into_io(error: anyhow::Error) -> io::Error {
+    error.downcast::<io::Error>().unwrap_or_else(io::Error::other)
+}
+
+/// Fails if nothing could be written to `path`: better now than after an hour of fitting.
+pub(crate) fn check(path: &Path) -> Result<()> {
+    if path == Path::new("-") {
+        return Ok(());
+    }
+    raysum::file::check(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Whether the reader of our output went away.
@@ -39,6 +36,11 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
         let io = cause.downcast_ref::<io::Error>();
         io.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
     })
+}
+
+/// Says something on standard error; if nobody can hear it, the job goes on all the same.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Prints a line of results to standard output.

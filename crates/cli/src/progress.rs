@@ -1,6 +1,7 @@
 //! Progress of a fit: a bar on a terminal, a plain line now and then elsewhere, or nothing.
 
-use crate::style;
+use crate::commands::Voice;
+use crate::{output, style};
 use indicatif::{ProgressBar, ProgressStyle};
 use raysum::Progress;
 use std::io::IsTerminal;
@@ -16,18 +17,20 @@ pub(crate) enum Reporter {
     /// A bar that is redrawn.
     Bar(ProgressBar),
     /// Lines.
-    Lines { label: String, started: Instant, last: Instant },
+    Lines { label: String, every: Duration, started: Instant, last: Instant },
 }
 
 impl Reporter {
     /// A reporter for a job with this name.
-    pub(crate) fn new(label: &str, quiet: bool) -> Self {
-        if quiet {
-            return Self::Quiet;
+    pub(crate) fn new(label: &str, voice: Voice) -> Self {
+        let silent = voice.quiet || voice.json;
+        if voice.verbose || !(silent || std::io::stderr().is_terminal()) {
+            let started = Instant::now();
+            let every = if voice.verbose { Duration::ZERO } else { LINE_EVERY };
+            return Self::Lines { label: label.into(), every, started, last: started };
         }
-        if !std::io::stderr().is_terminal() {
-            let now = Instant::now();
-            return Self::Lines { label: label.into(), started: now, last: now };
+        if silent {
+            return Self::Quiet;
         }
         let bar = ProgressBar::new(1);
         // The template is a constant; were it wrong, the default bar would do.
@@ -53,8 +56,8 @@ impl Reporter {
             let objective = style::number(p.objective);
             let left = style::seconds(left);
             format!(
-                "{start}evaluation {}, objective {objective}, at most about {left} left",
-                p.evaluations
+                "{} rows, {start}evaluation {}, objective {objective}, at most about {left} left",
+                p.rows, p.evaluations
             )
         };
         match self {
@@ -64,10 +67,10 @@ impl Reporter {
                 bar.set_position(p.evaluations as u64);
                 bar.set_message(text(bar.elapsed()));
             }
-            Self::Lines { label, started, last } => {
-                if last.elapsed() >= LINE_EVERY {
+            Self::Lines { label, every, started, last } => {
+                if last.elapsed() >= *every {
                     *last = Instant::now();
-                    eprintln!("{label}: {}", text(started.elapsed()));
+                    output::say(&format!("{label}: {}", text(started.elapsed())));
                 }
             }
         }
@@ -86,10 +89,10 @@ impl Reporter {
                 bar.set_position(done as u64);
                 bar.set_message(text(bar.elapsed()));
             }
-            Self::Lines { label, started, last } => {
-                if last.elapsed() >= LINE_EVERY {
+            Self::Lines { label, every, started, last } => {
+                if last.elapsed() >= *every {
                     *last = Instant::now();
-                    eprintln!("{label}: {}", text(started.elapsed()));
+                    output::say(&format!("{label}: {}", text(started.elapsed())));
                 }
             }
         }

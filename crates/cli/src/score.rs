@@ -1,7 +1,6 @@
 //! Scores of predictions on rows that were not fitted.
 
-use raysum::metrics;
-use raysum::{Prediction, Standard};
+use raysum::{Prediction, metrics};
 use serde::Serialize;
 
 /// Scores, in one unit of the target.
@@ -14,23 +13,28 @@ pub(crate) struct Scores {
 }
 
 impl Scores {
-    /// Scores in the target's units.
-    pub(crate) fn new(truth: &[f64], p: &Prediction) -> Self {
+    /// Scores of the target divided by `unit`, its standard deviation in the training rows: so
+    /// no target is too large or too small to be squared.
+    pub(crate) fn standardised(truth: &[f64], p: &Prediction, unit: f64) -> Self {
+        let error: Vec<f64> =
+            truth.iter().zip(&p.mean).map(|(t, m)| (t / unit) - (m / unit)).collect();
+        let variance: Vec<f64> = p.std().iter().map(|s| (s / unit).powi(2)).collect();
+        let zero = vec![0.0; error.len()];
         Self {
-            rmse: metrics::rmse(truth, &p.mean),
-            nlpd: metrics::nlpd(truth, &p.mean, &p.variance),
-            coverage95: metrics::coverage(truth, &p.mean, &p.variance, 0.95),
-            crps: metrics::crps(truth, &p.mean, &p.variance),
+            rmse: metrics::rmse(&error, &zero),
+            nlpd: metrics::nlpd(&error, &zero, &variance),
+            coverage95: metrics::coverage(&error, &zero, &variance, 0.95),
+            crps: metrics::crps(&error, &zero, &variance),
         }
     }
 
-    /// The same scores with the target standardised by its training rows.
-    pub(crate) fn standardised(&self, target: Standard) -> Self {
+    /// The same scores in the target's own units.
+    pub(crate) fn in_units(&self, unit: f64) -> Self {
         Self {
-            rmse: self.rmse / target.std,
-            nlpd: self.nlpd - target.std.ln(),
+            rmse: self.rmse * unit,
+            nlpd: self.nlpd + unit.ln(),
             coverage95: self.coverage95,
-            crps: self.crps / target.std,
+            crps: self.crps * unit,
         }
     }
 }

@@ -1,9 +1,10 @@
 //! From the user's table and arguments to numbers: X and y for a fit, X for a prediction.
 
 use crate::args::{ReadArgs, TableArgs, YesNo};
+use crate::npy;
 use crate::table::{self, Encoding, Missing, ReadOptions, Source};
 use anyhow::{Context, Result, ensure};
-use raysum::{Matrix, Model};
+use raysum::{Dataset, Matrix, MatrixRef, Model, Standard};
 use std::path::Path;
 
 /// The name under which a model keeps how its table was encoded.
@@ -33,10 +34,63 @@ fn options(reading: &ReadArgs) -> ReadOptions {
 
 /// Reads a table with its target.
 pub(crate) fn training(args: &TableArgs) -> Result<TrainingTable> {
+    if npy::is_npy(&args.data) {
+        return training_arrays(args);
+    }
+    ensure!(args.y.is_none(), "--y is for .npy files; name the target of a table with --target");
     let source = Source::new(&args.data);
+    let spec = args.target.as_deref().context("which column is the target? Give --target")?;
     let table = table::read(&source, &options(&args.reading))?;
-    let target = table::find_column(&table, &args.target)?;
+    let target = table::find_column(&table, spec)?;
     encode(&table, target, &args.drop, args.reading.missing)
+}
+
+/// Reads X and y from two `.npy` files, or both from one.
+fn training_arrays(args: &TableArgs) -> Result<TrainingTable> {
+    let name = args.data.display();
+    ensure!(args.drop.is_empty(), "{name}: --drop is for tables, not for .npy files");
+    let all = npy::read(&args.data)?;
+    let (x, y, target) = match (&args.y, &args.target) {
+        (Some(path), None) => {
+            let y = npy::read(path)?;
+            ensure!(y.columns() == 1, "{}: y has {} columns", path.display(), y.columns());
+            (all, y.as_slice().to_vec(), "y".to_string())
+        }
+        (None, Some(spec)) => {
+            let columns = all.columns();
+            let position: Option<i64> = spec.parse().ok();
+            let found = position
+                .map(|p| if p < 0 { p + columns as i64 } else { p })
+                .and_then(|p| usize::try_from(p).ok().filter(|p| *p < columns));
+            let found = found.with_context(|| {
+                format!("{name}: no column {spec}; columns are counted from 0 to {}", columns - 1)
+            })?;
+            let y = (0..all.rows()).map(|i| all[(i, found)]).collect();
+            (without_column(all, found)?, y, spec.clone())
+        }
+        _ => anyhow::bail!("{name}: give --target COLUMN, or the targets' file with --y"),
+    };
+    // Values are checked here, where the file's name is at hand.
+    Dataset::new(&x, &y).with_context(|| format!("{name}"))?;
+    let names = (0..x.columns()).map(|i| i.to_string()).collect();
+    let means =
+        (0..x.columns()).map(|j| Standard::of((0..x.rows()).map(|i| x[(i, j)])).mean).collect();
+    let mut encoding = Encoding::plain(false, names, means);
+    encoding.target = target;
+    Ok(TrainingTable { x, y, encoding, notes: Vec::new() })
+}
+
+/// The matrix without one column, in the same memory.
+fn without_column(matrix: Matrix, column: usize) -> Result<Matrix> {
+    let (rows, columns) = (matrix.rows(), matrix.columns());
+    let mut index = 0;
+    let mut values = matrix.into_row_major();
+    values.retain(|_| {
+        let keep = index % columns != column;
+        index += 1;
+        keep
+    });
+    Ok(Matrix::from_row_major(rows, columns - 1, values)?)
 }
 
 /// Encodes a table whose target is known.
@@ -61,8 +115,19 @@ pub(crate) fn encode(
 
 /// Reads a table to predict with `model`.
 pub(crate) fn new_rows(path: &Path, reading: &ReadArgs, model: &Model) -> Result<NewTable> {
+    if npy::is_npy(path) {
+        let x = npy::read(path)?;
+        MatrixRef::from(&x).check_finite().with_context(|| path.display().to_string())?;
+        let (kept, rows) = ((0..x.rows()).collect(), x.rows());
+        return Ok(NewTable { x, kept, rows, notes: Vec::new() });
+    }
     let encoding = encoding_of(model)?;
-    let table = table::read(&Source::new(path), &options(reading))?;
+    let mut options = options(reading);
+    if !encoding.has_header && !encoding.has_numbers() {
+        // Without a number in it, the first row would be taken for a header.
+        options.header.get_or_insert(false);
+    }
+    let table = table::read(&Source::new(path), &options)?;
     let encoded = encoding.apply(&table, reading.missing, false)?;
     Ok(NewTable {
         x: Matrix::from_row_major(encoded.rows, encoded.cols, encoded.x)?,

@@ -69,7 +69,8 @@ impl FromStr for Degrees {
         };
         let group = |part: &str| {
             let (j, d) = part.split_once('x')?;
-            Some((count(j)?, count(d)?))
+            let (j, d) = (count(j)?, count(d)?);
+            (j.resolve(1) * d.resolve(1) <= MOST).then_some((j, d))
         };
         let groups: Option<Vec<_>> = text.split(',').map(group).collect();
         groups.map(Self).ok_or_else(|| Error::Degrees { text: text.into() })
@@ -125,6 +126,40 @@ impl FromStr for Optimizer {
     }
 }
 
+/// Which engine does the algebra. They give the same results; the costs differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineChoice {
+    /// The cheaper one, decided anew at every step.
+    Auto,
+    /// Cost grows with the cube of the number of rows; takes any kernel.
+    Dense,
+    /// Cost grows linearly with the number of rows; for sums of one-dimensional kernels.
+    Weight,
+}
+
+impl EngineChoice {
+    /// Every choice with its name.
+    pub const ALL: [(&'static str, EngineChoice); 3] = [
+        ("auto", EngineChoice::Auto),
+        ("dense", EngineChoice::Dense),
+        ("weight", EngineChoice::Weight),
+    ];
+}
+
+impl FromStr for EngineChoice {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, o)| *o).ok_or_else(|| {
+            Error::UnknownName {
+                kind: "engine",
+                name: name.into(),
+                known: Self::ALL.iter().map(|(n, _)| *n).collect(),
+            }
+        })
+    }
+}
+
 /// What to fit and how. The default is the preset `dpa-ard`.
 ///
 /// ```
@@ -146,8 +181,13 @@ pub struct Config {
     pub ard: bool,
     /// Whether the weight α_j of every sub-kernel is learned; if not, it is 1/J.
     pub learn_weights: bool,
+    /// Which engine does the algebra.
+    pub engine: EngineChoice,
     /// How hyperparameters are searched.
     pub optimizer: Optimizer,
+    /// Search on this many random rows only; the posterior is still of all rows. `None` lets the
+    /// number of rows decide: above 20,000 the search starts on 10,000 and finishes on all.
+    pub subset: Option<usize>,
     /// Most evaluations per start; `None` for the optimiser's own (200, or 1000 for Adam).
     pub max_evaluations: Option<usize>,
     /// Number of starting points; the best marginal likelihood wins.
@@ -257,7 +297,9 @@ impl Config {
             directions,
             ard,
             learn_weights,
+            engine: EngineChoice::Auto,
             optimizer: Optimizer::Lbfgs,
+            subset: None,
             max_evaluations: None,
             starts: 1,
             noise_bounds: (1e-4, 10.0),
@@ -283,6 +325,10 @@ impl Config {
         }
         if self.starts == 0 {
             return Err(Error::OutOfRange { name: "starts", value: 0.0, rule: "1 or more" });
+        }
+        if let Some(rows @ 0..=1) = self.subset {
+            let rule = "2 rows or more";
+            return Err(Error::OutOfRange { name: "the subset", value: rows as f64, rule });
         }
         if self.max_evaluations == Some(0) {
             let rule = "1 or more";
@@ -322,7 +368,9 @@ mod tests {
             let degrees: Degrees = text.parse().unwrap();
             assert_eq!(degrees.to_string(), text);
         }
-        for text in ["", "20", "x", "0x1", "1x0", "1x1,", "-1x1", "99999999x1", "2X1"] {
+        for text in
+            ["", "20", "x", "0x1", "1x0", "1x1,", "-1x1", "99999999x1", "999999x999999", "2X1"]
+        {
             assert!(text.parse::<Degrees>().is_err(), "{text}");
         }
         assert_eq!("2x1,1x3".parse::<Degrees>().unwrap().resolve(9), [1, 1, 3]);

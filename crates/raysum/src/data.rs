@@ -54,6 +54,11 @@ impl Matrix {
         &mut self.data[i * self.columns..(i + 1) * self.columns]
     }
 
+    /// All values, row by row, and the matrix gone.
+    pub fn into_row_major(self) -> Vec<f64> {
+        self.data
+    }
+
     /// All values, row by row.
     pub fn as_slice(&self) -> &[f64] {
         &self.data
@@ -98,6 +103,8 @@ pub struct MatrixRef<'a> {
     columns: usize,
     row_stride: usize,
     column_stride: usize,
+    /// Which rows of the data these are, if not all in order.
+    chosen: Option<&'a [usize]>,
 }
 
 impl<'a> MatrixRef<'a> {
@@ -121,7 +128,7 @@ impl<'a> MatrixRef<'a> {
         if rows.checked_mul(columns) != Some(data.len()) {
             return Err(Error::Shape { rows, columns, len: data.len() });
         }
-        Ok(Self { data, rows, columns, row_stride, column_stride })
+        Ok(Self { data, rows, columns, row_stride, column_stride, chosen: None })
     }
 
     /// Number of rows.
@@ -137,7 +144,15 @@ impl<'a> MatrixRef<'a> {
     /// Entry `(i, j)`.
     #[inline]
     pub fn at(&self, i: usize, j: usize) -> f64 {
-        self.data[i * self.row_stride + j * self.column_stride]
+        let row = self.chosen.map_or(i, |rows| rows[i]);
+        self.data[row * self.row_stride + j * self.column_stride]
+    }
+
+    /// The rows with these indices, in this order, without a copy. Choices do not nest.
+    #[must_use]
+    pub fn choose(self, rows: &'a [usize]) -> Self {
+        debug_assert!(self.chosen.is_none());
+        Self { rows: rows.len(), chosen: Some(rows), ..self }
     }
 
     /// An owned copy of some rows.
@@ -168,6 +183,7 @@ impl<'a> From<&'a Matrix> for MatrixRef<'a> {
             columns: m.columns,
             row_stride: m.columns,
             column_stride: 1,
+            chosen: None,
         }
     }
 }
@@ -258,5 +274,7 @@ mod tests {
         let b = MatrixRef::from_column_major(2, 3, &by_column).unwrap();
         assert_eq!(a.copy_rows(0..2), b.copy_rows(0..2));
         assert_eq!(a.copy_rows(1..2).as_slice(), &[4.0, 5.0, 6.0]);
+        let chosen = b.choose(&[1, 1, 0]);
+        assert_eq!((chosen.rows(), chosen.at(1, 2), chosen.at(2, 0)), (3, 6.0, 1.0));
     }
 }

@@ -5,7 +5,9 @@
 //! its gradient, and at the last one a posterior that predicts. How the sum over projections is
 //! done, and what is stored, is the engine's own affair.
 
+pub mod auto;
 pub mod dense;
+pub mod weight;
 
 use crate::data::Matrix;
 use crate::error::Result;
@@ -109,6 +111,11 @@ pub trait Posterior: std::fmt::Debug + Send + Sync {
     /// The engine's name, as the user writes it.
     fn engine(&self) -> &'static str;
 
+    /// Number of features, for an engine that has them.
+    fn features(&self) -> Option<usize> {
+        None
+    }
+
     /// Mean and variance of f.
     fn marginals(&self, prior: &Prior, x: &Matrix) -> Marginals;
 
@@ -128,9 +135,6 @@ pub trait Posterior: std::fmt::Debug + Send + Sync {
     fn tensors(&self) -> Vec<Tensor>;
 }
 
-/// The engines by name.
-pub const NAMES: [&str; 1] = [dense::NAME];
-
 /// Makes a posterior from the arrays of a file; the error says what is wrong with them.
 pub fn load(
     engine: &str,
@@ -139,6 +143,7 @@ pub fn load(
 ) -> std::result::Result<Box<dyn Posterior>, String> {
     match engine {
         dense::NAME => Ok(Box::new(dense::DensePosterior::from_tensors(prior, tensors)?)),
+        weight::NAME => Ok(Box::new(weight::WeightPosterior::from_tensors(prior, tensors)?)),
         other => Err(format!("unknown engine '{other}'")),
     }
 }

@@ -99,6 +99,14 @@ pub enum Error {
         /// Columns there are.
         columns: usize,
     },
+    /// More projections than memory could hold.
+    #[error("{rows} projections of {columns} columns are more than can be handled")]
+    TooManyProjections {
+        /// Rows of all projections.
+        rows: usize,
+        /// Columns there are.
+        columns: usize,
+    },
     /// A number of the configuration is outside its range.
     #[error("{name} is {value}, but must be {rule}")]
     OutOfRange {
@@ -127,6 +135,28 @@ pub enum Error {
         /// Index of the failing pivot.
         pivot: usize,
     },
+    /// The data spreads over so many length-scales that no small basis spans it.
+    #[error("length-scales are too short for the weight engine; use the dense engine")]
+    BasisTooLarge,
+    /// Too many rows for an engine that stores the n × n kernel matrix.
+    #[error(
+        "{rows} rows are too many for the dense engine, and this model has no smaller form; use \
+         one-dimensional sub-kernels (for example --model dpa-ard), or fewer rows"
+    )]
+    TooManyRows {
+        /// Rows given.
+        rows: usize,
+    },
+    /// A model that the weight engine cannot express.
+    #[error(
+        "the weight engine takes sub-kernels of degree 1, and of degree 2 and 3 with the rbf kernel, not {kernel} of degree {degree}; use the dense engine"
+    )]
+    NoWeightForm {
+        /// The sub-kernel.
+        kernel: &'static str,
+        /// Its degree.
+        degree: usize,
+    },
     /// No starting point had a finite likelihood.
     #[error("no starting point has a finite marginal likelihood; raise the lower noise bound")]
     NoFiniteStart,
@@ -136,6 +166,12 @@ pub enum Error {
         /// Evaluations done until then.
         evaluations: usize,
     },
+    /// A prediction came out as NaN or infinite: the numbers in the model cannot be right.
+    #[error("the prediction for row {row} is not finite; the model must be damaged")]
+    NotFinitePrediction {
+        /// The first such row.
+        row: usize,
+    },
     /// Leave-one-out was asked for on other rows than the fit had.
     #[error("these are not the rows that the model was fitted on{}", .row.map_or(String::new(), |r| format!(" (row {r} differs)")))]
     NotTrainingRows {
@@ -143,12 +179,12 @@ pub enum Error {
         row: Option<usize>,
     },
     /// Reading or writing a file failed.
-    #[error("{}: {source}", .path.display())]
+    #[error("{}: {reason}", .path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// The file is no raysum model.
     #[error("{}: not a raysum model file", .path.display())]
@@ -179,6 +215,6 @@ pub enum Error {
 impl Error {
     /// Whether the search for hyperparameters may step back and go on (a soft reject).
     pub fn is_recoverable(&self) -> bool {
-        matches!(self, Error::NotPositiveDefinite { .. })
+        matches!(self, Error::NotPositiveDefinite { .. } | Error::BasisTooLarge)
     }
 }

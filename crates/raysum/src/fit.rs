@@ -1,22 +1,32 @@
 //! Config and data to a fitted model: choose projections, search hyperparameters, condition.
 
-use crate::config::{Config, Optimizer};
-use crate::data::Dataset;
+use crate::config::{Config, EngineChoice, Optimizer};
+use crate::data::{Dataset, Matrix, MatrixRef};
 use crate::engine::Engine;
-use crate::engine::dense::Dense;
+use crate::engine::auto::{self, Auto};
+use crate::engine::weight::Weight;
 use crate::error::{Error, Result};
 use crate::model::{FitReport, Model};
 use crate::objective::{Hyperparameters, Layout};
 use crate::optimize::{Adam, Lbfgs, Outcome, Step, Stop, adam, lbfgs};
 use crate::project::Projections;
 use crate::rng::{Purpose, stream};
-use crate::scale::Scaler;
+use crate::scale::{Scaler, StandardRows};
 use rand_distr::{Distribution, StandardNormal};
 use std::ops::ControlFlow;
+
+/// From this many rows on, a search starts on a random part of them …
+const STAGED_ABOVE: usize = 20_000;
+/// … of this many rows …
+const FIRST_STAGE: usize = 10_000;
+/// … and finishes on all rows with at most this many evaluations.
+const LAST_EVALUATIONS: usize = 10;
 
 /// Where a fit stands after an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
+    /// Rows searched on: all, or the part that a search starts with.
+    pub rows: usize,
     /// The start being searched, from 0.
     pub start: u32,
     /// Number of starts.
@@ -40,109 +50,113 @@ impl Config {
 
     /// Like [`Config::fit`], with a callback for progress and cancellation, and optionally with
     /// the first start at known hyperparameters (of a fit to similar data).
+    ///
+    /// Above 20,000 rows the search starts on a random part of them and finishes on all, unless
+    /// [`Config::subset`] says otherwise or a start is given.
     pub fn fit_from(
         &self,
         data: &Dataset<'_>,
         start: Option<&Hyperparameters>,
         progress: &mut ProgressFn<'_>,
     ) -> Result<Model> {
-        let mut problem = Problem::new(self, data)?;
+        let problem = Problem::new(self, data)?;
         let first = match start {
             Some(h) => problem.layout.theta(h)?,
             None => problem.layout.start(),
         };
-        let mut best: Option<Outcome> = None;
-        let mut evaluations = 0;
-        for index in 0..self.starts {
-            let theta =
-                if index == 0 { first.clone() } else { scattered(&first, self.seed, index) };
-            let mut observer = |step: &Step| {
-                progress(&Progress {
-                    start: index,
-                    starts: self.starts,
-                    evaluations: step.evaluations,
-                    limit: step.limit,
-                    objective: -step.best,
-                })
-            };
-            let outcome = problem.search(self, &theta, &mut observer)?;
-            evaluations += outcome.evaluations;
-            if outcome.stop == Stop::Cancelled {
-                return Err(Error::Cancelled { evaluations });
+        let n = data.rows();
+        let staged = n > STAGED_ABOVE && start.is_none();
+        let part = self.subset.or(staged.then_some(FIRST_STAGE)).filter(|rows| *rows < n);
+        let mut search = Search { config: self, layout: &problem.layout, progress, evaluations: 0 };
+        let best = match part {
+            None => search.starts(problem.engine(self.engine, None)?.as_mut(), n, &first)?,
+            Some(rows) => {
+                let some = problem.sample(rows, self.seed);
+                let best = search.starts(
+                    problem.engine(self.engine, Some(&some))?.as_mut(),
+                    rows,
+                    &first,
+                )?;
+                if self.subset.is_some() {
+                    best
+                } else {
+                    let growth = n as f64 / rows as f64;
+                    search.finish(problem.engine(self.engine, None)?.as_mut(), n, best, growth)?
+                }
             }
-            if best.as_ref().is_none_or(|b| outcome.value < b.value) {
-                best = Some(outcome);
-            }
-        }
-        let best = best.filter(|b| b.value.is_finite()).ok_or(Error::NoFiniteStart)?;
+        };
+        let evaluations = search.evaluations;
         let hyperparameters = problem.layout.hyperparameters(&best.point);
-        problem.condition(self, data, hyperparameters, evaluations, best.stop == Stop::Limit)
+        // A last stage is short on purpose; its limit is nothing to warn of.
+        let hit_limit = best.stop == Stop::Limit && (part.is_none() || self.subset.is_some());
+        problem.condition(self, hyperparameters, evaluations, hit_limit)
     }
 
     /// The model at given hyperparameters, without any search.
     pub fn condition(&self, data: &Dataset<'_>, hyperparameters: Hyperparameters) -> Result<Model> {
         let problem = Problem::new(self, data)?;
         problem.layout.check(&hyperparameters)?;
-        problem.condition(self, data, hyperparameters, 0, false)
+        problem.condition(self, hyperparameters, 0, false)
     }
 }
 
-/// Standardised data in an engine, and the layout of θ.
-struct Problem {
+/// Standardised data, and the layout of θ.
+struct Problem<'a> {
+    x: MatrixRef<'a>,
+    y: Vec<f64>,
     scaler: Scaler,
     layout: Layout,
-    engine: Box<dyn Engine>,
 }
 
-impl Problem {
-    fn new(config: &Config, data: &Dataset<'_>) -> Result<Self> {
+impl<'a> Problem<'a> {
+    fn new(config: &Config, data: &Dataset<'a>) -> Result<Self> {
         config.check()?;
         let degrees = config.degrees.resolve(data.columns());
         let projections =
             Projections::choose(config.directions, &degrees, data.columns(), config.seed)?;
         let layout = Layout::new(config, projections)?;
         let scaler = Scaler::fit(data.x(), data.y());
-        let x = scaler.apply_rows(data.x(), 0..data.rows());
         let y = scaler.apply_y(data.y());
-        Ok(Self { scaler, layout, engine: Box::new(Dense::new(x, y)) })
+        Ok(Self { x: data.x(), y, scaler, layout })
     }
 
-    fn search(
-        &mut self,
-        config: &Config,
-        theta: &[f64],
-        observer: &mut (dyn FnMut(&Step) -> ControlFlow<()> + '_),
-    ) -> Result<Outcome> {
-        let (layout, engine) = (&self.layout, self.engine.as_mut());
-        let objective =
-            |theta: &[f64], gradient: &mut [f64]| layout.evaluate(engine, theta, gradient);
-        let mut observer = |step: &Step| observer(step);
-        match config.optimizer {
-            Optimizer::Lbfgs => {
-                let mut options = Lbfgs::default();
-                options.evaluations = config.max_evaluations.unwrap_or(options.evaluations);
-                lbfgs(theta, &options, objective, &mut observer)
-            }
-            Optimizer::Adam => {
-                let mut options = Adam::default();
-                options.evaluations = config.max_evaluations.unwrap_or(options.evaluations);
-                adam(theta, &options, objective, &mut observer)
-            }
-        }
+    /// A random part of the rows, in the order of the data.
+    fn sample(&self, rows: usize, seed: u64) -> (Matrix, Vec<f64>) {
+        let mut rng = stream(seed, Purpose::Subset, 0);
+        let mut chosen = rand::seq::index::sample(&mut rng, self.y.len(), rows).into_vec();
+        chosen.sort_unstable();
+        let x = Matrix::from_fn(rows, self.x.columns(), |i, j| self.x.at(chosen[i], j));
+        (x, chosen.iter().map(|&i| self.y[i]).collect())
+    }
+
+    /// An engine over some rows, or all.
+    fn engine<'b>(
+        &'b self,
+        choice: EngineChoice,
+        some: Option<&'b (Matrix, Vec<f64>)>,
+    ) -> Result<Box<dyn Engine + 'b>> {
+        let (x, y) = some.map_or((self.x, &self.y), |(x, y)| (x.into(), y));
+        let rows = StandardRows::new(x, &self.scaler);
+        Ok(match choice {
+            EngineChoice::Auto => Box::new(Auto::new(rows, y.clone())),
+            EngineChoice::Dense => Box::new(auto::dense(&rows, y.clone())?),
+            EngineChoice::Weight => Box::new(Weight::new(rows, y.clone())),
+        })
     }
 
     fn condition(
-        mut self,
+        self,
         config: &Config,
-        data: &Dataset<'_>,
         hyperparameters: Hyperparameters,
         evaluations: usize,
         hit_limit: bool,
     ) -> Result<Model> {
         let prior = self.layout.prior(&hyperparameters);
-        let (log_marginal_likelihood, posterior) = self.engine.posterior(&prior)?;
-        let report =
-            FitReport { rows: data.rows(), log_marginal_likelihood, evaluations, hit_limit };
+        let (log_marginal_likelihood, posterior) =
+            self.engine(config.engine, None)?.posterior(&prior)?;
+        let rows = self.y.len();
+        let report = FitReport { rows, log_marginal_likelihood, evaluations, hit_limit };
+        let x = self.x;
         let mut model = Model::new(
             config.clone(),
             self.scaler,
@@ -152,8 +166,120 @@ impl Problem {
             posterior,
             report,
         );
-        model.learn_relevance(data.x());
+        model.learn_relevance(x);
         Ok(model)
+    }
+}
+
+/// The search for θ, in one or two stages.
+struct Search<'a, 'p> {
+    config: &'a Config,
+    layout: &'a Layout,
+    progress: &'a mut ProgressFn<'p>,
+    evaluations: usize,
+}
+
+impl Search<'_, '_> {
+    /// The best of all starts.
+    fn starts(&mut self, engine: &mut dyn Engine, rows: usize, first: &[f64]) -> Result<Outcome> {
+        let mut best: Option<Outcome> = None;
+        for index in 0..self.config.starts {
+            let scattered = scattered(first, self.config.seed, index);
+            let theta = if index == 0 { first } else { &scattered };
+            let outcome = match self.config.optimizer {
+                Optimizer::Lbfgs => {
+                    let mut options = Lbfgs::default();
+                    options.evaluations =
+                        self.config.max_evaluations.unwrap_or(options.evaluations);
+                    self.lbfgs(engine, rows, index, theta, &options)?
+                }
+                Optimizer::Adam => self.adam(engine, rows, index, theta)?,
+            };
+            if best.as_ref().is_none_or(|b| outcome.value < b.value) {
+                best = Some(outcome);
+            }
+        }
+        best.filter(|b| b.value.is_finite()).ok_or(Error::NoFiniteStart)
+    }
+
+    /// A few steps on all rows from where a part of them led. The likelihood of `growth` times the
+    /// rows is about that much more curved.
+    fn finish(
+        &mut self,
+        engine: &mut dyn Engine,
+        rows: usize,
+        from: Outcome,
+        growth: f64,
+    ) -> Result<Outcome> {
+        let mut curvature = from.curvature;
+        for pair in &mut curvature {
+            pair.change.iter_mut().for_each(|c| *c *= growth);
+        }
+        let most = self.config.max_evaluations.unwrap_or(LAST_EVALUATIONS);
+        let evaluations = most.min(LAST_EVALUATIONS);
+        let options = Lbfgs { evaluations, curvature, ..Lbfgs::default() };
+        let outcome = self.lbfgs(engine, rows, 0, &from.point, &options)?;
+        // If all rows cannot be evaluated there, the part's word stands.
+        let found = outcome.value.is_finite();
+        Ok(if found { outcome } else { Outcome { curvature: Vec::new(), ..from } })
+    }
+
+    fn lbfgs(
+        &mut self,
+        engine: &mut dyn Engine,
+        rows: usize,
+        index: u32,
+        theta: &[f64],
+        options: &Lbfgs,
+    ) -> Result<Outcome> {
+        self.run(rows, index, |layout, observer| {
+            let objective = |t: &[f64], g: &mut [f64]| layout.evaluate(engine, t, g);
+            lbfgs(theta, options, objective, observer)
+        })
+    }
+
+    fn adam(
+        &mut self,
+        engine: &mut dyn Engine,
+        rows: usize,
+        index: u32,
+        theta: &[f64],
+    ) -> Result<Outcome> {
+        let recipe = Adam::default();
+        let evaluations = self.config.max_evaluations.unwrap_or(recipe.evaluations);
+        // The paper's tolerance is per row.
+        let tolerance = recipe.tolerance * rows as f64;
+        let options = Adam { evaluations, tolerance, ..recipe };
+        self.run(rows, index, |layout, observer| {
+            let objective = |t: &[f64], g: &mut [f64]| layout.evaluate(engine, t, g);
+            adam(theta, &options, objective, observer)
+        })
+    }
+
+    /// Runs one search under the caller's eyes.
+    fn run(
+        &mut self,
+        rows: usize,
+        start: u32,
+        body: impl FnOnce(&Layout, &mut dyn FnMut(&Step) -> ControlFlow<()>) -> Result<Outcome>,
+    ) -> Result<Outcome> {
+        let (starts, progress) = (self.config.starts, &mut self.progress);
+        let mut observer = |step: &Step| {
+            progress(&Progress {
+                rows,
+                start,
+                starts,
+                evaluations: step.evaluations,
+                limit: step.limit,
+                objective: -step.best,
+            })
+        };
+        let outcome = body(self.layout, &mut observer)?;
+        self.evaluations += outcome.evaluations;
+        if outcome.stop == Stop::Cancelled {
+            return Err(Error::Cancelled { evaluations: self.evaluations });
+        }
+        Ok(outcome)
     }
 }
 

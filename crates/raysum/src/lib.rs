@@ -1,10 +1,12 @@
 #![doc = include_str!("../../../README.md")]
 
+pub mod basis;
 mod config;
 mod data;
 pub mod engine;
 mod error;
 mod expected;
+pub mod file;
 mod fit;
 mod kernel;
 mod linalg;
@@ -17,7 +19,7 @@ mod project;
 pub mod rng;
 mod scale;
 
-pub use config::{Config, Degrees, Optimizer};
+pub use config::{Config, Degrees, EngineChoice, Optimizer};
 pub use data::{Dataset, Matrix, MatrixRef};
 pub use error::{Error, Result};
 pub use expected::{DirectionLaw, expected_kernel};
@@ -27,4 +29,4 @@ pub use model::{Component, FitReport, Model, Prediction};
 pub use objective::{Hyperparameters, Layout};
 pub use persist::FORMAT;
 pub use project::{Directions, Projections};
-pub use scale::{Scaler, Standard};
+pub use scale::{Scaler, Standard, StandardRows};

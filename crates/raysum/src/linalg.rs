@@ -118,6 +118,87 @@ pub(crate) fn transposed_product(g: &[f64], x: &[f64], n: usize, threads: Thread
     out
 }
 
+/// Adds Φ'Φ to the lower half of the p × p matrix `g`, where Φ (rows × p) is row-major.
+pub(crate) fn add_gram(g: &mut [f64], phi: &[f64], p: usize, threads: Threads) {
+    use triangular_matmul::BlockStructure::{Rectangular, TriangularLower};
+    if p == 0 {
+        return;
+    }
+    let transposed = MatRef::from_column_major_slice(phi, p, phi.len() / p);
+    triangular_matmul::matmul(
+        MatMut::from_column_major_slice_mut(g, p, p),
+        TriangularLower,
+        Accum::Add,
+        transposed,
+        Rectangular,
+        transposed.transpose(),
+        Rectangular,
+        1.0,
+        threads.into(),
+    );
+}
+
+/// Adds Φ'v to `out`, where Φ (rows × p) is row-major.
+pub(crate) fn add_product(out: &mut [f64], phi: &[f64], v: &[f64]) {
+    let p = out.len();
+    matmul(
+        MatMut::from_column_major_slice_mut(out, p, 1),
+        Accum::Add,
+        MatRef::from_column_major_slice(phi, p, v.len()),
+        MatRef::from_column_major_slice(v, v.len(), 1),
+        1.0,
+        Par::Seq,
+    );
+}
+
+/// Φ S for a symmetric p × p matrix S given in full and row-major Φ (rows × p).
+pub(crate) fn symmetric_product(s: &[f64], phi: &[f64], p: usize) -> Vec<f64> {
+    let mut out = vec![0.0; phi.len()];
+    if p == 0 {
+        return out;
+    }
+    let rows = phi.len() / p;
+    matmul(
+        MatMut::from_column_major_slice_mut(&mut out, p, rows),
+        Accum::Replace,
+        MatRef::from_column_major_slice(s, p, p),
+        MatRef::from_column_major_slice(phi, p, rows),
+        1.0,
+        Threads::All.into(),
+    );
+    out
+}
+
+/// Adds G'X to `out`, all row-major: G is n × r, X is n × d.
+pub(crate) fn add_row_major_gram(out: &mut [f64], g: &[f64], x: &[f64], n: usize) {
+    let (r, d) = (g.len() / n, x.len() / n);
+    matmul(
+        MatMut::from_row_major_slice_mut(out, r, d),
+        Accum::Add,
+        MatRef::from_row_major_slice(g, n, r).transpose(),
+        MatRef::from_row_major_slice(x, n, d),
+        1.0,
+        Threads::All.into(),
+    );
+}
+
+/// The lower half of an n × n matrix, column after column.
+pub(crate) fn pack_lower(a: &[f64], n: usize) -> Vec<f64> {
+    (0..n).flat_map(|k| a[k * n + k..(k + 1) * n].iter().copied()).collect()
+}
+
+/// The n × n matrix whose lower half was packed by [`pack_lower`]; the upper half is 0.
+pub(crate) fn unpack_lower(packed: &[f64], n: usize) -> Vec<f64> {
+    let mut a = vec![0.0; n * n];
+    let mut rest = packed;
+    for k in 0..n {
+        let (head, tail) = rest.split_at(n - k);
+        a[k * n + k..(k + 1) * n].copy_from_slice(head);
+        rest = tail;
+    }
+    a
+}
+
 /// Subtracts V'V from the lower half of the m × m matrix `c`, where V is n × m.
 pub(crate) fn subtract_gram(c: &mut [f64], v: &[f64], n: usize, threads: Threads) {
     use triangular_matmul::BlockStructure::{Rectangular, TriangularLower};
@@ -136,18 +217,49 @@ pub(crate) fn subtract_gram(c: &mut [f64], v: &[f64], n: usize, threads: Threads
     );
 }
 
+/// Eigenvalues in rising order, and eigenvectors one after another, of a symmetric m × m matrix.
+pub(crate) fn symmetric_eigen(a: &[f64], m: usize) -> (Vec<f64>, Vec<f64>) {
+    use faer::linalg::evd;
+    let mut vectors = vec![0.0; m * m];
+    let mut values = faer::diag::Diag::<f64>::zeros(m);
+    let compute = evd::ComputeEigenvectors::Yes;
+    let params = faer::Spec::default();
+    let scratch = evd::self_adjoint_evd_scratch::<f64>(m, compute, Par::Seq, params);
+    // The iteration only fails on values that are not finite; there is no such input.
+    let _ = evd::self_adjoint_evd(
+        MatRef::from_column_major_slice(a, m, m),
+        values.as_mut(),
+        Some(MatMut::from_column_major_slice_mut(&mut vectors, m, m)),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(scratch)),
+        params,
+    );
+    (values.column_vector().iter().copied().collect(), vectors)
+}
+
 /// R with R R' = A for a symmetric m × m matrix that is positive semi-definite up to rounding.
 pub(crate) fn symmetric_root(a: &[f64], m: usize) -> Vec<f64> {
-    let a = MatRef::from_column_major_slice(a, m, m);
-    // The iteration only fails on values that are not finite; there is no such input.
-    let Ok(eigen) = a.self_adjoint_eigen(faer::Side::Lower) else { return vec![0.0; m * m] };
-    let (vectors, values) = (eigen.U(), eigen.S().column_vector());
-    let mut root = Vec::with_capacity(m * m);
-    for k in 0..m {
-        let scale = values[k].max(0.0).sqrt();
-        root.extend((0..m).map(|i| vectors[(i, k)] * scale));
+    let (values, mut vectors) = symmetric_eigen(a, m);
+    for (value, vector) in values.iter().zip(vectors.chunks_mut(m.max(1))) {
+        let scale = value.max(0.0).sqrt();
+        vector.iter_mut().for_each(|v| *v *= scale);
     }
-    root
+    vectors
+}
+
+/// A B for row-major A (n × m) and B (m × r); the result is row-major.
+pub(crate) fn row_major_product(a: &[f64], b: &[f64], m: usize, r: usize) -> Vec<f64> {
+    let n = a.len() / m.max(1);
+    let mut out = vec![0.0; n * r];
+    matmul(
+        MatMut::from_row_major_slice_mut(&mut out, n, r),
+        Accum::Replace,
+        MatRef::from_row_major_slice(a, n, m),
+        MatRef::from_row_major_slice(b, m, r),
+        1.0,
+        Par::Seq,
+    );
+    out
 }
 
 /// Orthonormal rows that span the rows of the row-major r × d matrix `a`, r ≤ d.

@@ -41,12 +41,25 @@ pub struct Prediction {
     pub variance: Vec<f64>,
     /// Variance of the function f.
     pub latent_variance: Vec<f64>,
+    /// Kept beside its square, which may be out of range for huge or tiny units.
+    std: Vec<f64>,
 }
 
 impl Prediction {
+    /// From means and standard deviations of a new observation and of f.
+    pub fn new(mean: Vec<f64>, std: Vec<f64>, latent_std: Vec<f64>) -> Self {
+        let square = |s: &f64| (s * s).min(f64::MAX);
+        Self {
+            variance: std.iter().map(square).collect(),
+            latent_variance: latent_std.iter().map(square).collect(),
+            mean,
+            std,
+        }
+    }
+
     /// Standard deviation of a new observation.
     pub fn std(&self) -> Vec<f64> {
-        self.variance.iter().map(|v| v.sqrt()).collect()
+        self.std.clone()
     }
 
     /// Equal-tailed interval of a new observation with probability `level`: lower and upper ends.
@@ -56,8 +69,10 @@ impl Prediction {
             return Err(Error::OutOfRange { name: "the level", value: level, rule });
         }
         let z = two_sided_quantile(level);
-        let pairs = self.mean.iter().zip(&self.variance);
-        Ok(pairs.map(|(m, v)| (m - z * v.sqrt(), m + z * v.sqrt())).unzip())
+        let pairs = self.mean.iter().zip(&self.std);
+        // Ends beyond the largest number are cut to it.
+        let end = |v: f64| v.clamp(f64::MIN, f64::MAX);
+        Ok(pairs.map(|(m, s)| (end(m - z * s), end(m + z * s))).unzip())
     }
 }
 
@@ -153,6 +168,11 @@ impl Model {
         self.posterior.engine()
     }
 
+    /// Number of features of the posterior, if its engine works with features.
+    pub fn features(&self) -> Option<usize> {
+        self.posterior.features()
+    }
+
     /// Standard deviation of the noise, in the target's units.
     pub fn noise_std(&self) -> f64 {
         self.hyperparameters.noise_variance.sqrt() * self.scaler.y.std
@@ -190,16 +210,20 @@ impl Model {
     pub fn predict<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Prediction> {
         let x = self.check(x)?;
         let blocks = self.by_block(x, |rows| self.posterior.marginals(&self.prior, rows));
-        Ok(self.in_units(&join(blocks)))
+        self.in_units(&join(blocks))
     }
 
-    fn in_units(&self, f: &Marginals) -> Prediction {
-        let units = |v: f64| self.scaler.undo_variance(v);
-        Prediction {
-            mean: f.mean.iter().map(|m| self.scaler.undo_mean(*m)).collect(),
-            variance: f.variance.iter().map(|v| units(v + self.prior.noise_variance)).collect(),
-            latent_variance: f.variance.iter().map(|v| units(*v)).collect(),
+    fn in_units(&self, f: &Marginals) -> Result<Prediction> {
+        let unit = self.scaler.y.std;
+        let noise = self.prior.noise_variance;
+        let mean: Vec<f64> = f.mean.iter().map(|m| self.scaler.undo_mean(*m)).collect();
+        let std: Vec<f64> = f.variance.iter().map(|v| (v + noise).sqrt() * unit).collect();
+        let finite = |(m, s): (&f64, &f64)| m.is_finite() && s.is_finite();
+        if let Some(row) = mean.iter().zip(&std).position(|pair| !finite(pair)) {
+            return Err(Error::NotFinitePrediction { row });
         }
+        let latent = f.variance.iter().map(|v| v.sqrt() * unit).collect();
+        Ok(Prediction::new(mean, std, latent))
     }
 
     /// Mean and full covariance of f at the rows of `x`.
@@ -243,7 +267,7 @@ impl Model {
         let x = self.check(data.x())?;
         let rows = self.scaler.apply_rows(x, 0..x.rows());
         let y = self.scaler.apply_y(data.y());
-        Ok(self.in_units(&self.posterior.leave_one_out(&self.prior, &rows, &y)?))
+        self.in_units(&self.posterior.leave_one_out(&self.prior, &rows, &y)?)
     }
 
     /// Each sub-kernel's function at the rows of `x`; together with the constant they sum to the

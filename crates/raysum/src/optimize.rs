@@ -43,6 +43,17 @@ pub struct Outcome {
     pub evaluations: usize,
     /// Why it ended.
     pub stop: Stop,
+    /// What was learned of the curvature, oldest first (empty from Adam).
+    pub curvature: Vec<Curvature>,
+}
+
+/// A step and the change of the gradient along it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curvature {
+    /// The step.
+    pub step: Vec<f64>,
+    /// The change of the gradient.
+    pub change: Vec<f64>,
 }
 
 /// Value and gradient at a point: writes the gradient and returns the value.
@@ -108,7 +119,13 @@ impl<'a, F> Search<'a, F> {
     }
 
     fn finish(self, stop: Stop) -> Outcome {
-        Outcome { point: self.best_point, value: self.best, evaluations: self.evaluations, stop }
+        Outcome {
+            point: self.best_point,
+            value: self.best,
+            evaluations: self.evaluations,
+            stop,
+            curvature: Vec::new(),
+        }
     }
 }
 

@@ -7,14 +7,15 @@ use crate::config::Config;
 use crate::data::Matrix;
 use crate::engine::{self, Tensor};
 use crate::error::{Error, Result};
+use crate::file;
 use crate::model::{FitReport, Model};
 use crate::objective::{Hyperparameters, Layout};
 use crate::project::Projections;
 use crate::scale::Scaler;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashMap};
-use std::io::Write;
 use std::path::Path;
 
 /// The newest file format this version writes and reads.
@@ -24,9 +25,17 @@ const KEY: &str = "raysum";
 const PROJECTIONS: &str = "projections";
 const POSTERIOR: &str = "posterior.";
 
+/// What stands under [`KEY`]: the format first, then what it tells how to read.
+#[derive(Serialize, Deserialize)]
+struct Envelope {
+    format: u64,
+    /// Of the text of `model` and the bytes of all arrays.
+    checksum: String,
+    model: Box<RawValue>,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Metadata {
-    format: u64,
     raysum: String,
     engine: String,
     config: Config,
@@ -44,25 +53,16 @@ impl Model {
     /// the new one is complete.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
-        let io = |source| Error::Io { path: path.to_owned(), source };
         let bytes = self.to_bytes();
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-        file.write_all(&bytes).map_err(io)?;
-        make_readable(file.as_file()).map_err(io)?;
-        file.as_file().sync_all().map_err(io)?;
-        file.persist(path).map_err(|e| io(e.error))?;
-        Ok(())
+        file::write(path, |out| out.write_all(&bytes))
+            .map_err(|reason| Error::Io { path: path.to_owned(), reason })
     }
 
     /// Reads a model written by [`Model::save`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let bytes =
-            std::fs::read(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
+            std::fs::read(path).map_err(|reason| Error::Io { path: path.to_owned(), reason })?;
         Self::from_bytes(&bytes).map_err(|problem| match problem {
             Problem::NotAModel => Error::NotAModel { path: path.to_owned() },
             Problem::Format(found) => {
@@ -74,7 +74,6 @@ impl Model {
 
     fn to_bytes(&self) -> Vec<u8> {
         let metadata = Metadata {
-            format: FORMAT,
             raysum: self.version.clone(),
             engine: self.engine().into(),
             config: self.config.clone(),
@@ -86,7 +85,7 @@ impl Model {
             column_names: self.column_names.clone(),
             attachments: self.attachments.clone(),
         };
-        let json = serde_json::to_string(&metadata).expect("plain data serialises");
+        let model = serde_json::value::to_raw_value(&metadata).expect("plain data serialises");
         let p = self.projections.matrix();
         let mut tensors = vec![Tensor {
             name: PROJECTIONS.into(),
@@ -100,6 +99,16 @@ impl Model {
             .into_iter()
             .map(|t| (t.name, t.shape, t.values.iter().flat_map(|v| v.to_le_bytes()).collect()))
             .collect();
+        let mut checksum = Checksum::default();
+        checksum.add(model.get().as_bytes());
+        let mut order: Vec<_> = bytes.iter().collect();
+        order.sort_by_key(|(name, ..)| name);
+        for (name, _, bytes) in order {
+            checksum.add(name.as_bytes());
+            checksum.add(bytes);
+        }
+        let envelope = Envelope { format: FORMAT, checksum: checksum.text(), model };
+        let json = serde_json::to_string(&envelope).expect("plain data serialises");
         let views = bytes.iter().map(|(name, shape, bytes)| {
             let view = TensorView::new(Dtype::F64, shape.clone(), bytes);
             (name, view.expect("the bytes were made for the shape"))
@@ -109,9 +118,23 @@ impl Model {
     }
 
     fn from_bytes(bytes: &[u8]) -> std::result::Result<Self, Problem> {
-        let metadata = read_metadata(bytes)?;
+        let envelope = read_envelope(bytes)?;
         let file = SafeTensors::deserialize(bytes)
             .map_err(|e| Problem::Damaged(format!("safetensors: {e}")))?;
+        let mut checksum = Checksum::default();
+        checksum.add(envelope.model.get().as_bytes());
+        let mut names = file.names();
+        names.sort_unstable();
+        for name in names {
+            checksum.add(name.as_bytes());
+            let view = file.tensor(name).map_err(|e| Problem::Damaged(e.to_string()))?;
+            checksum.add(view.data());
+        }
+        if checksum.text() != envelope.checksum {
+            return Err(Problem::Damaged("its checksum is wrong".into()));
+        }
+        let metadata: Metadata = serde_json::from_str(envelope.model.get())
+            .map_err(|e| Problem::Damaged(format!("metadata: {e}")))?;
         let mut tensors = Vec::new();
         for (name, view) in file.tensors() {
             tensors.push(read_tensor(name, &view)?);
@@ -158,6 +181,27 @@ impl Model {
     }
 }
 
+/// FNV-1a in 64 bits: not against malice, but against a flipped bit.
+struct Checksum(u64);
+
+impl Default for Checksum {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Checksum {
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn text(&self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
+
 /// What is wrong with the bytes of a file.
 enum Problem {
     NotAModel,
@@ -173,7 +217,7 @@ impl From<Error> for Problem {
 
 /// The JSON of the header. It is read before the arrays are, because a file that was cut off has
 /// its header still: it can be told from a file that never was a model.
-fn read_metadata(bytes: &[u8]) -> std::result::Result<Metadata, Problem> {
+fn read_envelope(bytes: &[u8]) -> std::result::Result<Envelope, Problem> {
     #[derive(Deserialize)]
     struct Header {
         #[serde(rename = "__metadata__")]
@@ -228,17 +272,5 @@ fn check_scaler(metadata: &Metadata, columns: usize) -> std::result::Result<(), 
     if bad_scale {
         return Err(Problem::Damaged("a standard deviation is negative".into()));
     }
-    Ok(())
-}
-
-/// Temporary files are private to their owner; a model is an ordinary file.
-#[cfg(unix)]
-fn make_readable(file: &std::fs::File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(std::fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn make_readable(_: &std::fs::File) -> std::io::Result<()> {
     Ok(())
 }

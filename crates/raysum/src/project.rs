@@ -11,6 +11,9 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::str::FromStr;
 
+/// Entries of all projections together that are still handled (1.6 GB).
+const MOST_ENTRIES: usize = 200_000_000;
+
 /// How directions are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -84,7 +87,10 @@ impl Projections {
         columns: usize,
         seed: u64,
     ) -> Result<Self> {
-        let rows: usize = degrees.iter().sum();
+        let rows = degrees.iter().fold(0_usize, |sum, d| sum.saturating_add(*d));
+        if rows.saturating_mul(columns) > MOST_ENTRIES {
+            return Err(Error::TooManyProjections { rows, columns });
+        }
         let mut rng = stream(seed, Purpose::Directions, 0);
         let mut normal =
             |rows: usize| Matrix::from_fn(rows, columns, |_, _| StandardNormal.sample(&mut rng));
@@ -196,8 +202,12 @@ fn spread(start: Matrix) -> Matrix {
         }
         Ok(value)
     };
-    let options =
-        Lbfgs { evaluations: 2000, memory: 10, value_tolerance: 1e-9, gradient_tolerance: 1e-9 };
+    let options = Lbfgs {
+        evaluations: 2000,
+        value_tolerance: 1e-9,
+        gradient_tolerance: 1e-9,
+        ..Lbfgs::default()
+    };
     let Ok(outcome) = lbfgs(start.as_slice(), &options, loss, &mut |_| ControlFlow::Continue(()));
     unit_rows(Matrix::from_fn(rows, columns, |i, j| outcome.point[i * columns + j]))
 }

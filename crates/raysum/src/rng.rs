@@ -13,6 +13,8 @@ pub enum Purpose {
     Samples = 3,
     /// Splits into folds, and held-out rows.
     Splits = 4,
+    /// The part of the rows that a search starts on.
+    Subset = 5,
 }
 
 /// The stream for `purpose`, number `index` (a start, a repeat, …).

@@ -1,7 +1,9 @@
 //! Standardisation: columns to mean 0 and standard deviation 1 by the training rows, and back.
 
 use crate::data::{Matrix, MatrixRef};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Standardised inputs are cut off here. No training value comes near (it is at most √n), and a
 /// value this far outside is infinitely far for every kernel, so products stay finite.
@@ -39,9 +41,13 @@ impl Standard {
         if self.std == 0.0 {
             return 0.0;
         }
-        // Halves: the difference of two huge values must not overflow.
-        let half = value / 2.0 - self.mean / 2.0;
-        (half / self.std * 2.0).clamp(-FAR, FAR)
+        let gap = value - self.mean;
+        if gap.is_finite() {
+            (gap / self.std).clamp(-FAR, FAR)
+        } else {
+            // The difference of two huge values overflows; that of their halves does not.
+            ((value / 2.0 - self.mean / 2.0) / self.std * 2.0).clamp(-FAR, FAR)
+        }
     }
 }
 
@@ -70,7 +76,7 @@ impl Scaler {
     }
 
     /// Standardised copy of the rows `range` of `x`.
-    pub fn apply_rows(&self, x: MatrixRef<'_>, range: std::ops::Range<usize>) -> Matrix {
+    pub fn apply_rows(&self, x: MatrixRef<'_>, range: Range<usize>) -> Matrix {
         let start = range.start;
         Matrix::from_fn(range.len(), x.columns(), |i, j| self.x[j].apply(x.at(start + i, j)))
     }
@@ -88,6 +94,45 @@ impl Scaler {
     /// A standardised variance in the target's units, squared.
     pub fn undo_variance(&self, value: f64) -> f64 {
         value * self.y.std * self.y.std
+    }
+}
+
+/// Rows that are standardised as they are read, block by block.
+#[derive(Clone, Debug)]
+pub struct StandardRows<'a> {
+    x: MatrixRef<'a>,
+    columns: Vec<Standard>,
+}
+
+impl<'a> StandardRows<'a> {
+    /// The rows of `x` under this scaler.
+    pub fn new(x: MatrixRef<'a>, scaler: &Scaler) -> Self {
+        Self { x, columns: scaler.x.clone() }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.x.rows()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A standardised copy of some rows.
+    pub fn block(&self, range: Range<usize>) -> Matrix {
+        let mut out = Matrix::zeros(range.len(), self.columns.len());
+        let d = self.columns.len().max(1);
+        out.as_mut_slice().par_chunks_mut(256 * d).enumerate().for_each(|(chunk, out)| {
+            for (i, out) in out.chunks_mut(d).enumerate() {
+                let row = range.start + chunk * 256 + i;
+                for (j, (out, column)) in out.iter_mut().zip(&self.columns).enumerate() {
+                    *out = column.apply(self.x.at(row, j));
+                }
+            }
+        });
+        out
     }
 }
 

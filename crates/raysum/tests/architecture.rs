@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 19] = [
     "error",
+    "file",
     "rng",
     "optimize",
     "linalg",
@@ -13,6 +14,7 @@ const ORDER: [&str; 17] = [
     "kernel",
     "expected",
     "project",
+    "basis",
     "engine",
     "config",
     "objective",

@@ -54,10 +54,12 @@ impl Demo {
         let mut model = Config::preset(MODEL)?.fit(&Dataset::new(&x, &y)?)?;
         fit::describe(&mut model, MODEL, table)?;
         let prediction = model.predict(&x_new)?;
+        let unit = model.scaler().y.std;
+        let score = |p: &Prediction| Scores::standardised(&truth, p, unit).in_units(unit);
         let scores = vec![
-            ("constant", Scores::new(&truth, &baseline::constant(&y, truth.len()))),
-            ("linear", Scores::new(&truth, &baseline::linear(&x, &y, &x_new))),
-            ("raysum", Scores::new(&truth, &prediction)),
+            ("constant", score(&baseline::constant(&y, truth.len()))),
+            ("linear", score(&baseline::linear(&x, &y, &x_new))),
+            ("raysum", score(&prediction)),
         ];
         Ok(Self { model, truth, prediction, scores })
     }

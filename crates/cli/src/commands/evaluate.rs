@@ -1,6 +1,7 @@
 //! `raysum evaluate`: cross-validation of one or more models on one table.
 
 use super::Voice;
+use super::fit::part;
 use crate::args::EvaluateArgs;
 use crate::progress::Reporter;
 use crate::score::Scores;
@@ -9,7 +10,7 @@ use crate::splits::{self, Split};
 use crate::{output, style};
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use raysum::{Config, Dataset};
+use raysum::{Config, Dataset, Standard};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -78,7 +79,7 @@ fn cross_validate(
     splits: &[(u32, Split)],
     voice: Voice,
 ) -> Result<Vec<FoldResult>> {
-    let reporter = Mutex::new(Reporter::new(name, voice.quiet || voice.json));
+    let reporter = Mutex::new(Reporter::new(name, voice));
     let done = AtomicUsize::new(0);
     let results = splits
         .par_iter()
@@ -100,16 +101,17 @@ fn cross_validate(
 }
 
 fn one_fold(config: &Config, table: &TrainingTable, split: &Split) -> Result<FoldResult> {
-    let pick = |rows: &[usize]| -> Vec<f64> { rows.iter().map(|&i| table.y[i]).collect() };
-    let (x, y) = (table.x.gather(&split.train), pick(&split.train));
+    let (x, y) = part(table, &split.train);
+    let (x_new, truth) = part(table, &split.test);
     let started = Instant::now();
-    let model = config.fit(&Dataset::new(&x, &y)?)?;
+    let model = config.fit(&Dataset::new(x, &y)?)?;
     let seconds = started.elapsed().as_secs_f64();
-    let prediction = model.predict(&table.x.gather(&split.test))?;
-    let units = Scores::new(&pick(&split.test), &prediction);
+    let prediction = model.predict(x_new)?;
+    let unit = model.scaler().y.std;
+    let standardised = Scores::standardised(&truth, &prediction, unit);
     Ok(FoldResult {
-        standardised: units.standardised(model.scaler().y),
-        units,
+        standardised,
+        units: standardised.in_units(unit),
         seconds,
         evaluations: model.report().evaluations,
         engine: model.engine(),
@@ -124,11 +126,12 @@ struct Summary {
 
 impl Summary {
     fn new(name: &str, results: &[FoldResult], args: &EvaluateArgs, table: &TrainingTable) -> Self {
-        let mean = |pick: fn(&FoldResult) -> f64| average(results.iter().map(pick));
-        let sd = |pick: fn(&FoldResult) -> f64| {
-            let centre = mean(pick);
-            let squares = results.iter().map(|r| (pick(r) - centre).powi(2)).sum::<f64>();
-            (squares / (results.len() as f64 - 1.0).max(1.0)).sqrt()
+        let all = |pick: fn(&FoldResult) -> f64| results.iter().map(pick).collect::<Vec<f64>>();
+        let mean = |pick| Standard::of(all(pick).iter().copied()).mean;
+        let sd = |pick| {
+            // Of a sample, not of a population.
+            let n = results.len() as f64;
+            Standard::of(all(pick).iter().copied()).std * (n / (n - 1.0).max(1.0)).sqrt()
         };
         let rmse = |r: &FoldResult| r.standardised.rmse;
         let engine = results.first().map_or("", |r| r.engine);
@@ -165,9 +168,4 @@ impl Summary {
         ];
         Self { json, cells }
     }
-}
-
-fn average(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let n = values.len() as f64;
-    values.sum::<f64>() / n
 }

@@ -7,10 +7,13 @@ use crate::score::Scores;
 use crate::source::{self, ATTACHMENT, TrainingTable};
 use crate::{interrupt, output, splits, style};
 use anyhow::Result;
-use raysum::{Config, Dataset, Hyperparameters, Model};
+use raysum::{Config, Dataset, Hyperparameters, MatrixRef, Model};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::time::Instant;
+
+/// From this many rows on, the hyperparameters found without the held-out rows are kept.
+const MANY_ROWS: usize = 20_000;
 
 /// A model fitted on all rows, and how a fit on part of them scored on the rest.
 pub(crate) struct Fitted {
@@ -29,6 +32,9 @@ pub(crate) struct Holdout {
 
 pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     let config = args.settings.config(&args.model)?;
+    if let Some(path) = &args.output {
+        output::check(path)?;
+    }
     let table = source::training(&args.table)?;
     voice.notes(&table.notes);
     let mut fitted = fit(&config, &table, args.holdout, voice)?;
@@ -60,21 +66,30 @@ pub(crate) fn fit(
     let mut first: Option<Hyperparameters> = None;
     let mut holdout = None;
     if let Some(split) = splits::holdout(table.y.len(), share, config.seed) {
-        let (x, y) = gather(table, &split.train);
+        let (x, y) = part(table, &split.train);
         let model =
-            search(config, &Dataset::new(&x, &y)?, None, "fit without held-out rows", voice)?;
-        let (x, y) = gather(table, &split.test);
-        let scores = Scores::new(&y, &model.predict(&x)?);
-        let standardised = scores.standardised(model.scaler().y);
+            search(config, &Dataset::new(x, &y)?, None, "fit without held-out rows", voice)?;
+        let (x, y) = part(table, &split.test);
+        let unit = model.scaler().y.std;
+        let standardised = Scores::standardised(&y, &model.predict(x)?, unit);
+        let scores = standardised.in_units(unit);
         holdout = Some(Holdout { rows: y.len(), scores, standardised });
         evaluations += model.report().evaluations;
         first = Some(model.hyperparameters().clone());
     }
-    // Starting from a good point, further starts would find the same again.
-    let again =
-        Config { starts: if first.is_some() { 1 } else { config.starts }, ..config.clone() };
     let data = Dataset::new(&table.x, &table.y)?;
-    let model = search(&again, &data, first.as_ref(), "fit on all rows", voice)?;
+    let model = match first {
+        // A tenth more of so many rows would not move the hyperparameters.
+        Some(found) if data.rows() > MANY_ROWS || config.subset.is_some() => {
+            config.condition(&data, found)?
+        }
+        // Starting from a good point, further starts would find the same again.
+        Some(found) => {
+            let again = Config { starts: 1, ..config.clone() };
+            search(&again, &data, Some(&found), "fit on all rows", voice)?
+        }
+        None => search(config, &data, None, "fit on all rows", voice)?,
+    };
     evaluations += model.report().evaluations;
     Ok(Fitted { model, holdout, evaluations, seconds: started.elapsed().as_secs_f64() })
 }
@@ -86,7 +101,7 @@ fn search(
     label: &str,
     voice: Voice,
 ) -> Result<Model> {
-    let mut reporter = Reporter::new(label, voice.quiet || voice.json);
+    let mut reporter = Reporter::new(label, voice);
     let model = config.fit_from(data, first, &mut |progress| {
         reporter.evaluation(progress);
         ControlFlow::Continue(())
@@ -95,8 +110,9 @@ fn search(
     Ok(model)
 }
 
-fn gather(table: &TrainingTable, rows: &[usize]) -> (raysum::Matrix, Vec<f64>) {
-    (table.x.gather(rows), rows.iter().map(|&i| table.y[i]).collect())
+/// Some rows of the table, X without a copy.
+pub(crate) fn part<'a>(table: &'a TrainingTable, rows: &'a [usize]) -> (MatrixRef<'a>, Vec<f64>) {
+    (MatrixRef::from(&table.x).choose(rows), rows.iter().map(|&i| table.y[i]).collect())
 }
 
 /// Keeps with the model where it came from and how tables are encoded for it.
@@ -113,6 +129,7 @@ fn to_json(fitted: &Fitted, preset: &str) -> Value {
     json!({
         "model": preset,
         "engine": model.engine(),
+        "features": model.features(),
         "n": model.report().rows,
         "d": model.columns(),
         "log_marginal_likelihood": model.log_marginal_likelihood(),
@@ -133,11 +150,11 @@ fn to_json(fitted: &Fitted, preset: &str) -> Value {
 fn summary(fitted: &Fitted, preset: &str, table: &TrainingTable) -> String {
     let model = &fitted.model;
     let mut text = format!(
-        "{preset} on {} rows × {} columns, target '{}', {} engine\n",
+        "{preset} on {} rows × {} columns, target '{}', {}\n",
         model.report().rows,
         model.columns(),
         table.encoding.target,
-        model.engine()
+        engine(model)
     );
     let row = |name: &str, value: String| vec![name.to_string(), value];
     let mut rows = vec![
@@ -167,6 +184,14 @@ fn summary(fitted: &Fitted, preset: &str, table: &TrainingTable) -> String {
     text += "relevance of the columns:\n";
     text += &relevance(model, 8);
     text
+}
+
+/// The engine in words.
+pub(crate) fn engine(model: &Model) -> String {
+    match model.features() {
+        Some(p) => format!("{} engine with {p} features", model.engine()),
+        None => format!("{} engine", model.engine()),
+    }
 }
 
 /// The most relevant columns with bars.

@@ -30,6 +30,7 @@ fn to_json(model: &Model) -> Value {
     json!({
         "model": preset(model),
         "engine": model.engine(),
+        "features": model.features(),
         "target": target(model),
         "n": model.report().rows,
         "d": model.columns(),
@@ -58,7 +59,7 @@ fn text(model: &Model) -> String {
     let unit = model.scaler().y.std;
     let mut rows = vec![
         row("model", preset(model).into()),
-        row("engine", model.engine().into()),
+        row("engine", fit::engine(model)),
         row("target", target(model).unwrap_or("(not recorded)").into()),
         row("training rows", model.report().rows.to_string()),
         row("columns", model.columns().to_string()),

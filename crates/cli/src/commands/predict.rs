@@ -9,6 +9,7 @@ use serde_json::json;
 use std::io::Write;
 
 pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {
+    output::check(&args.output)?;
     let model = Model::load(&args.model)?;
     let table = source::new_rows(&args.data, &args.reading, &model)?;
     voice.notes(&table.notes);
@@ -39,7 +40,9 @@ impl Lines {
         writeln!(out, "mean,std,lower,upper")?;
         for line in &self.rows {
             match line {
-                Some([mean, std, lower, upper]) => writeln!(out, "{mean},{std},{lower},{upper}")?,
+                Some([mean, std, lower, upper]) => {
+                    writeln!(out, "{mean:?},{std:?},{lower:?},{upper:?}")?
+                }
                 None => writeln!(out, ",,,")?,
             }
         }

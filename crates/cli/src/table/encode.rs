@@ -87,6 +87,11 @@ impl Encoding {
         self.features.iter().map(Feature::len).sum()
     }
 
+    /// Whether any feature holds numbers.
+    pub(crate) fn has_numbers(&self) -> bool {
+        self.features.iter().any(|feature| feature.kind == Kind::Number)
+    }
+
     /// The names of the encoded columns: a number's own, and `name=category` for texts.
     pub(crate) fn expanded_names(&self) -> Vec<String> {
         let mut names = Vec::new();

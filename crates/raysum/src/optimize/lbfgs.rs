@@ -1,6 +1,6 @@
 //! Limited-memory BFGS with a weak-Wolfe line search that steps back from soft rejects.
 
-use super::{Objective, Observer, Outcome, Search, Stop, dot};
+use super::{Curvature, Objective, Observer, Outcome, Search, Stop, dot};
 use std::collections::VecDeque;
 
 /// Settings of [`lbfgs`].
@@ -14,11 +14,19 @@ pub struct Lbfgs {
     pub value_tolerance: f64,
     /// Stop when the largest entry of the gradient is below this.
     pub gradient_tolerance: f64,
+    /// What an earlier search over a similar function learned of its curvature.
+    pub curvature: Vec<Curvature>,
 }
 
 impl Default for Lbfgs {
     fn default() -> Self {
-        Self { evaluations: 200, memory: 10, value_tolerance: 1e-6, gradient_tolerance: 1e-5 }
+        Self {
+            evaluations: 200,
+            memory: 10,
+            value_tolerance: 1e-6,
+            gradient_tolerance: 1e-5,
+            curvature: Vec::new(),
+        }
     }
 }
 
@@ -37,13 +45,16 @@ pub fn lbfgs<'a, E>(
         return Ok(search.finish(Stop::NoProgress));
     }
     let mut memory = Memory { pairs: VecDeque::new(), limit: options.memory };
+    for pair in &options.curvature {
+        memory.push(pair.step.clone(), pair.change.clone());
+    }
     let mut small_steps = 0;
     loop {
         if let Some(stop) = search.must_stop() {
-            return Ok(search.finish(stop));
+            return Ok(memory.finish(search, stop));
         }
         if gradient.iter().all(|g| g.abs() < options.gradient_tolerance) {
-            return Ok(search.finish(Stop::Converged));
+            return Ok(memory.finish(search, Stop::Converged));
         }
         let direction = memory.direction(&gradient);
         // Without curvature yet, a unit step could be wild: its length is at most 1.
@@ -60,14 +71,14 @@ pub fn lbfgs<'a, E>(
                 let small = improvement < options.value_tolerance * value.abs().max(1.0);
                 small_steps = if small { small_steps + 1 } else { 0 };
                 if small_steps == 2 {
-                    return Ok(search.finish(Stop::Converged));
+                    return Ok(memory.finish(search, Stop::Converged));
                 }
             }
             // The curvature may mislead: once more from the plain gradient, then give up.
             None if !memory.pairs.is_empty() => memory.pairs.clear(),
             None => {
                 let stop = search.must_stop().unwrap_or(Stop::NoProgress);
-                return Ok(search.finish(stop));
+                return Ok(memory.finish(search, stop));
             }
         }
     }
@@ -166,6 +177,10 @@ impl Memory {
     fn remember(&mut self, point: &[f64], gradient: &[f64], next: &Accepted) {
         let s: Vec<f64> = next.point.iter().zip(point).map(|(a, b)| a - b).collect();
         let y: Vec<f64> = next.gradient.iter().zip(gradient).map(|(a, b)| a - b).collect();
+        self.push(s, y);
+    }
+
+    fn push(&mut self, s: Vec<f64>, y: Vec<f64>) {
         let curvature = dot(&s, &y);
         // A pair without clear positive curvature would spoil the metric.
         if curvature > 1e-10 * dot(&y, &y).sqrt() * dot(&s, &s).sqrt() {
@@ -174,6 +189,12 @@ impl Memory {
             }
             self.pairs.push_back((s, y, 1.0 / curvature));
         }
+    }
+
+    fn finish<F>(self, search: Search<'_, F>, stop: Stop) -> Outcome {
+        let pairs = self.pairs.into_iter();
+        let curvature = pairs.map(|(step, change, _)| Curvature { step, change }).collect();
+        Outcome { curvature, ..search.finish(stop) }
     }
 
     /// −H·g by the two-loop recursion.

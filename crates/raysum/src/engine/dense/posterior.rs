@@ -75,15 +75,9 @@ impl DensePosterior {
                 return Err(format!("array '{}' has shape {:?}", tensor.name, tensor.shape));
             }
         }
-        let mut factor = vec![0.0; n * n];
-        let mut rest = packed.values.as_slice();
-        for column in 0..n {
-            let (head, tail) = rest.split_at(n - column);
-            if head[0] <= 0.0 {
-                return Err("array 'factor' has a pivot that is not positive".into());
-            }
-            factor[column * n + column..(column + 1) * n].copy_from_slice(head);
-            rest = tail;
+        let factor = linalg::unpack_lower(&packed.values, n);
+        if (0..n).any(|k| factor[k * n + k] <= 0.0) {
+            return Err("array 'factor' has a pivot that is not positive".into());
         }
         if precision.values.iter().any(|p| *p <= 0.0) {
             return Err("array 'precision' has an entry that is not positive".into());
@@ -167,9 +161,7 @@ impl Posterior for DensePosterior {
 
     fn tensors(&self) -> Vec<Tensor> {
         let n = self.rows();
-        let packed: Vec<f64> = (0..n)
-            .flat_map(|column| self.factor[column * n + column..(column + 1) * n].iter().copied())
-            .collect();
+        let packed = linalg::pack_lower(&self.factor, n);
         let tensor = |name: &str, shape: Vec<usize>, values: Vec<f64>| Tensor {
             name: name.into(),
             shape,

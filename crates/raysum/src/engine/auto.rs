@@ -1,0 +1,87 @@
+//! The automatic choice: at each θ the engine that is cheaper there, because both give the same.
+
+use super::dense::Dense;
+use super::weight::{FeatureMap, Weight};
+use super::{Engine, Evaluation, Posterior, Prior};
+use crate::error::{Error, Result};
+use crate::scale::StandardRows;
+
+/// Rows from which n × n matrices are out of the question (two of them take 14 GB).
+const DENSE_LIMIT: usize = 30_000;
+
+/// Features beyond which even many rows are no reason to go on (their Gram matrix takes 3 GB).
+const MOST_FEATURES: usize = 20_000;
+
+/// Both engines over the same rows; the dense one is made when it is first wanted.
+#[derive(Debug)]
+pub struct Auto<'a> {
+    rows: StandardRows<'a>,
+    y: Vec<f64>,
+    weight: Weight<'a>,
+    dense: Option<Dense>,
+}
+
+impl<'a> Auto<'a> {
+    /// Takes standardised rows.
+    pub fn new(rows: StandardRows<'a>, y: Vec<f64>) -> Self {
+        Self { weight: Weight::new(rows.clone(), y.clone()), rows, y, dense: None }
+    }
+
+    /// The weight engine's feature map, where that engine is the cheaper one (or the only one).
+    fn map(&self, prior: &Prior) -> Result<Option<FeatureMap>> {
+        let rows = self.y.len();
+        let too_large = rows > DENSE_LIMIT;
+        let limit =
+            if too_large { MOST_FEATURES } else { break_even(rows, prior.kernel.views.rows()) };
+        match self.weight.feature_map_below(prior, limit) {
+            Ok(map) if map.len() <= limit => Ok(Some(map)),
+            Ok(_) | Err(Error::BasisTooLarge) if too_large => Err(Error::BasisTooLarge),
+            Err(Error::NoWeightForm { .. }) if too_large => Err(Error::TooManyRows { rows }),
+            Ok(_) | Err(Error::BasisTooLarge | Error::NoWeightForm { .. }) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn dense(&mut self) -> &mut Dense {
+        let (rows, y) = (&self.rows, &self.y);
+        self.dense.get_or_insert_with(|| Dense::new(rows.block(0..rows.len()), y.clone()))
+    }
+}
+
+/// The number of features at which both engines cost the same: n³ and some 60 operations for each
+/// view of each pair of rows, against 3np² + 2p³.
+fn break_even(rows: usize, views: usize) -> usize {
+    let n = rows as f64;
+    let dense = n.powi(3) + 60.0 * n * n * views as f64;
+    let weight = |p: f64| 3.0 * n * p * p + 2.0 * p.powi(3);
+    let (mut low, mut high) = (0, rows);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if weight(middle as f64) <= dense { low = middle } else { high = middle - 1 }
+    }
+    low
+}
+
+/// The dense engine for these rows, unless they are too many.
+pub(crate) fn dense(rows: &StandardRows<'_>, y: Vec<f64>) -> Result<Dense> {
+    if y.len() > DENSE_LIMIT {
+        return Err(Error::TooManyRows { rows: y.len() });
+    }
+    Ok(Dense::new(rows.block(0..rows.len()), y))
+}
+
+impl Engine for Auto<'_> {
+    fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
+        match self.map(prior)? {
+            Some(map) => self.weight.evaluate_with(&map, prior),
+            None => self.dense().evaluate(prior),
+        }
+    }
+
+    fn posterior(&mut self, prior: &Prior) -> Result<(f64, Box<dyn Posterior>)> {
+        match self.map(prior)? {
+            Some(map) => self.weight.posterior_with(map, prior),
+            None => self.dense().posterior(prior),
+        }
+    }
+}

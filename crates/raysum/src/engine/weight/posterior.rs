@@ -1,0 +1,315 @@
+//! The weight-space posterior: feature map, statistics and the factor of C. No training rows.
+
+use super::features::{Block, FeatureMap, Product, check_form, dot};
+use super::statistics::{Solution, Statistics};
+use super::{NAME, blocks};
+use crate::basis::Basis;
+use crate::data::Matrix;
+use crate::engine::{Marginals, Posterior, Prior, Tensor};
+use crate::error::{Error, Result};
+use crate::linalg::{self, Threads};
+use std::sync::OnceLock;
+
+/// f given the training rows, by their statistics.
+#[derive(Debug)]
+pub struct WeightPosterior {
+    map: FeatureMap,
+    statistics: Statistics,
+    solution: Solution,
+    /// Σ, made when components are first asked for.
+    covariance: OnceLock<Vec<f64>>,
+}
+
+impl WeightPosterior {
+    pub(super) fn new(map: FeatureMap, statistics: Statistics, prior: &Prior) -> Result<Self> {
+        let variances = map.spread(&prior.kernel.variances);
+        let solution = Solution::new(&statistics, &variances, prior.noise_variance)?;
+        Ok(Self { map, statistics, solution, covariance: OnceLock::new() })
+    }
+
+    /// log p(y).
+    pub fn log_marginal_likelihood(&self) -> f64 {
+        self.solution.log_marginal_likelihood
+    }
+
+    /// The statistics of the training rows.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// Φ at new rows, row-major.
+    fn features(&self, prior: &Prior, x: &Matrix) -> Vec<f64> {
+        let z = prior.kernel.project(x, Threads::One);
+        let mut phi = vec![0.0; x.rows() * self.map.len()];
+        self.map.apply(&z, x.rows(), &mut phi);
+        phi
+    }
+
+    /// L⁻¹ Λ^½ φ for each row of Φ: its squared length times σ² is φ'Σφ.
+    fn whitened(&self, phi: &[f64]) -> Vec<f64> {
+        let p = self.map.len();
+        let mut v = phi.to_vec();
+        for row in v.chunks_mut(p.max(1)) {
+            row.iter_mut().zip(&self.solution.root).for_each(|(v, r)| *v *= r);
+        }
+        // Row-major Φ is Φ' in columns, which is what the solve wants.
+        linalg::solve_lower(&self.solution.factor, p, &mut v, Threads::One);
+        v
+    }
+
+    /// The prior variance that the basis leaves out at a row, Σ_j λ_j (1 − |φ_j|²): far from the
+    /// data it is all of it.
+    fn left_out(&self, prior: &Prior, phi: &[f64]) -> f64 {
+        let blocks = self.map.blocks.iter().zip(&prior.kernel.variances);
+        blocks
+            .map(|(block, variance)| variance * left_out_share(&phi[block.features.clone()]))
+            .sum()
+    }
+
+    fn variances(&self, prior: &Prior, phi: &[f64]) -> Vec<f64> {
+        let p = self.map.len().max(1);
+        let whitened = self.whitened(phi);
+        phi.chunks(p)
+            .zip(whitened.chunks(p))
+            .map(|(phi, v)| prior.noise_variance * dot(v, v) + self.left_out(prior, phi))
+            .collect()
+    }
+
+    fn means(&self, phi: &[f64]) -> Vec<f64> {
+        phi.chunks(self.map.len().max(1)).map(|row| dot(row, &self.solution.mean)).collect()
+    }
+
+    /// Reads the arrays that [`Posterior::tensors`] wrote.
+    pub(crate) fn from_tensors(
+        prior: &Prior,
+        tensors: &[Tensor],
+    ) -> std::result::Result<Self, String> {
+        let take = |name: &str| {
+            let found = tensors.iter().find(|t| t.name == name);
+            found.ok_or(format!("array '{name}' is missing"))
+        };
+        check_form(&prior.kernel).map_err(|e| e.to_string())?;
+        let map = read_map(prior, &take)?;
+        let p = map.len();
+        let (totals, moments, packed) = (take("totals")?, take("moments")?, take("gram")?);
+        for (tensor, shape) in [(totals, 2), (moments, p), (packed, p * (p + 1) / 2)] {
+            if tensor.shape != [shape] {
+                return Err(format!("array '{}' has shape {:?}", tensor.name, tensor.shape));
+            }
+        }
+        let statistics = Statistics {
+            rows: whole(totals.values[0], 1e15).ok_or("the number of rows is no count")? as u64,
+            square: totals.values[1],
+            moments: moments.values.clone(),
+            gram: linalg::unpack_lower(&packed.values, p),
+        };
+        Self::new(map, statistics, prior).map_err(|e| e.to_string())
+    }
+}
+
+/// 1 − |φ|², which rounding must not make negative.
+fn left_out_share(phi: &[f64]) -> f64 {
+    (1.0 - dot(phi, phi)).max(0.0)
+}
+
+/// A float that is a whole number of at most this size.
+fn whole(value: f64, most: f64) -> Option<i64> {
+    (value.fract() == 0.0 && value.abs() <= most).then_some(value as i64)
+}
+
+/// The feature map of a file, with every size checked.
+fn read_map<'t>(
+    prior: &Prior,
+    take: &impl Fn(&str) -> std::result::Result<&'t Tensor, String>,
+) -> std::result::Result<FeatureMap, String> {
+    let mut views = Vec::new();
+    for view in 0..prior.kernel.views.rows() {
+        let bad = |what: &str| format!("view {view}: {what}");
+        let spacing = take(&format!("spacing.{view}"))?;
+        let cells = take(&format!("cells.{view}"))?;
+        let eigenvalues = take(&format!("eigenvalues.{view}"))?;
+        let transform = take(&format!("transform.{view}"))?;
+        let (m, r) = (cells.values.len(), eigenvalues.values.len());
+        if transform.shape != [m, r] || m == 0 || spacing.values.len() != 1 {
+            return Err(bad("its arrays do not fit together"));
+        }
+        let spacing = spacing.values[0];
+        if !(spacing > 0.0 && spacing <= 1.0) {
+            return Err(bad("its spacing is out of range"));
+        }
+        let whole: Option<Vec<i64>> = cells.values.iter().map(|c| whole(*c, 1e15)).collect();
+        let cells = whole.ok_or(bad("its cells are not whole numbers"))?;
+        let rising = cells.windows(2).all(|pair| pair[0] < pair[1]);
+        if !rising || cells[m - 1] - cells[0] > 200_000 {
+            return Err(bad("its cells are out of order"));
+        }
+        views.push(Basis::from_parts(
+            prior.kernel.sub_kernel,
+            spacing,
+            cells,
+            transform.values.clone(),
+            eigenvalues.values.clone(),
+        ));
+    }
+    let mut map = FeatureMap { views, blocks: Vec::new() };
+    let mut next = 0;
+    for (j, views) in prior.kernel.blocks().enumerate() {
+        let products: Vec<Product> = if views.len() == 1 {
+            Vec::new()
+        } else {
+            let tensor = take(&format!("products.{j}"))?;
+            let read = |row: &[f64]| -> Option<Product> {
+                let mut product = [0; 3];
+                for (slot, view) in views.clone().enumerate() {
+                    let index = whole(row[slot], 1e9)?;
+                    let known = (0..map.views[view].len() as i64).contains(&index);
+                    product[slot] = known.then_some(index as u32)?;
+                }
+                Some(product)
+            };
+            let rows: Option<Vec<Product>> = tensor.values.chunks_exact(3).map(read).collect();
+            rows.ok_or(format!("array '{}' names features that are not there", tensor.name))?
+        };
+        let len = if views.len() == 1 { map.views[views.start].len() } else { products.len() };
+        map.blocks.push(Block { views, features: next..next + len, products });
+        next += len;
+    }
+    Ok(map)
+}
+
+impl Posterior for WeightPosterior {
+    fn engine(&self) -> &'static str {
+        NAME
+    }
+
+    fn features(&self) -> Option<usize> {
+        Some(self.map.len())
+    }
+
+    fn marginals(&self, prior: &Prior, x: &Matrix) -> Marginals {
+        let phi = self.features(prior, x);
+        let mean = self.means(&phi).iter().map(|m| m + prior.mean).collect();
+        Marginals { mean, variance: self.variances(prior, &phi) }
+    }
+
+    fn joint(&self, prior: &Prior, x: &Matrix) -> (Vec<f64>, Matrix) {
+        let (p, m) = (self.map.len(), x.rows());
+        let phi = self.features(prior, x);
+        let mean = self.means(&phi).iter().map(|f| f + prior.mean).collect();
+        let whitened = self.whitened(&phi);
+        let z = prior.kernel.project(x, Threads::All);
+        let mut covariance = Matrix::zeros(m, m);
+        for i in 0..m {
+            for k in 0..=i {
+                let (a, b) = (&phi[i * p..(i + 1) * p], &phi[k * p..(k + 1) * p]);
+                // What the basis leaves out keeps its prior covariance, sub-kernel by sub-kernel.
+                let mut left_out = 0.0;
+                for (block, variance) in self.map.blocks.iter().zip(&prior.kernel.variances) {
+                    let f = block.features.clone();
+                    left_out += variance
+                        * if i == k {
+                            left_out_share(&a[f])
+                        } else {
+                            let gap = |view: usize| z[view * m + i] - z[view * m + k];
+                            let s = block.views.clone().map(|view| gap(view).powi(2)).sum();
+                            prior.kernel.sub_kernel.value(s) - dot(&a[f.clone()], &b[f])
+                        };
+                }
+                let (v, w) = (&whitened[i * p..(i + 1) * p], &whitened[k * p..(k + 1) * p]);
+                let value = prior.noise_variance * dot(v, w) + left_out;
+                covariance[(i, k)] = value;
+                covariance[(k, i)] = value;
+            }
+        }
+        (mean, covariance)
+    }
+
+    fn components(&self, prior: &Prior, x: &Matrix) -> Vec<Marginals> {
+        let p = self.map.len();
+        let sigma =
+            self.covariance.get_or_init(|| self.solution.covariance(prior.noise_variance).0);
+        let phi = self.features(prior, x);
+        let blocks = self.map.blocks.iter().zip(&prior.kernel.variances);
+        let component = |(block, variance): (&Block, &f64)| {
+            let at = &block.features;
+            let mut f = Marginals { mean: Vec::new(), variance: Vec::new() };
+            for row in phi.chunks(p.max(1)) {
+                let own = &row[at.clone()];
+                f.mean.push(dot(own, &self.solution.mean[at.clone()]));
+                let spread: f64 = at
+                    .clone()
+                    .zip(own)
+                    .map(|(a, phi)| phi * dot(&sigma[a * p + at.start..a * p + at.end], own))
+                    .sum();
+                f.variance.push(spread.max(0.0) + variance * left_out_share(own));
+            }
+            f
+        };
+        blocks.map(component).collect()
+    }
+
+    fn mean_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix {
+        let z = prior.kernel.project(x, Threads::One);
+        let weights = |_: usize, out: &mut [f64]| out.copy_from_slice(&self.solution.mean);
+        let slopes = self.map.pull_back(&z, x.rows(), weights);
+        Matrix::from_fn(x.rows(), self.map.views.len(), |i, j| slopes[i * self.map.views.len() + j])
+    }
+
+    fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &[f64]) -> Result<Marginals> {
+        if x.rows() as u64 != self.statistics.rows {
+            return Err(Error::NotTrainingRows { row: None });
+        }
+        let p = self.map.len();
+        let noise = prior.noise_variance;
+        let mut loo = Marginals { mean: Vec::new(), variance: Vec::new() };
+        let mut moments = vec![0.0; p];
+        for range in blocks(x.rows(), 512) {
+            let rows: Vec<usize> = range.clone().collect();
+            let phi = self.features(prior, &x.gather(&rows));
+            let means = self.means(&phi);
+            let targets: Vec<f64> = y[range].iter().map(|y| y - prior.mean).collect();
+            linalg::add_product(&mut moments, &phi, &targets);
+            let whitened = self.whitened(&phi);
+            for (i, (phi, v)) in phi.chunks(p.max(1)).zip(whitened.chunks(p.max(1))).enumerate() {
+                // Dropping row i divides its residual and its noise by 1 − h_i.
+                let leverage = dot(v, v).min(1.0 - 1e-12);
+                let residual = (targets[i] - means[i]) / (1.0 - leverage);
+                loo.mean.push(targets[i] - residual + prior.mean);
+                let variance = noise * leverage / (1.0 - leverage);
+                loo.variance.push(variance + self.left_out(prior, phi));
+            }
+        }
+        let size = self.statistics.moments.iter().fold(1.0_f64, |m, b| m.max(b.abs()));
+        let same = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-6 * size;
+        if !moments.iter().zip(&self.statistics.moments).all(same) {
+            return Err(Error::NotTrainingRows { row: None });
+        }
+        Ok(loo)
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let tensor =
+            |name: String, shape: Vec<usize>, values: Vec<f64>| Tensor { name, shape, values };
+        let mut all = Vec::new();
+        for (view, basis) in self.map.views.iter().enumerate() {
+            let (spacing, cells, transform) = basis.parts();
+            let (m, r) = (cells.len(), basis.len());
+            let cells = cells.iter().map(|c| *c as f64).collect();
+            all.push(tensor(format!("spacing.{view}"), vec![1], vec![spacing]));
+            all.push(tensor(format!("cells.{view}"), vec![m], cells));
+            all.push(tensor(format!("eigenvalues.{view}"), vec![r], basis.eigenvalues().to_vec()));
+            all.push(tensor(format!("transform.{view}"), vec![m, r], transform.to_vec()));
+        }
+        for (j, block) in self.map.blocks.iter().enumerate().filter(|(_, b)| b.views.len() > 1) {
+            let values: Vec<f64> =
+                block.products.iter().flatten().map(|index| f64::from(*index)).collect();
+            all.push(tensor(format!("products.{j}"), vec![block.products.len(), 3], values));
+        }
+        let s = &self.statistics;
+        let packed = linalg::pack_lower(&s.gram, s.features());
+        all.push(tensor("totals".into(), vec![2], vec![s.rows as f64, s.square]));
+        all.push(tensor("moments".into(), vec![s.features()], s.moments.clone()));
+        all.push(tensor("gram".into(), vec![packed.len()], packed));
+        all
+    }
+}

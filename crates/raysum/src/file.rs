@@ -1,0 +1,64 @@
+//! Writing a file so that it is there whole or not at all.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes a file beside its place, syncs it and moves it there. An older file of that name stays
+/// whole until then, and stays for good if `body` fails.
+///
+/// A symbolic link is followed. A device or a named pipe is written to, not replaced.
+pub fn write(path: &Path, body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let path = resolved(path);
+    if is_special(&path) {
+        let mut out = BufWriter::new(OpenOptions::new().write(true).open(&path)?);
+        body(&mut out)?;
+        return out.flush();
+    }
+    let mut file = beside(&path)?;
+    let mut out = BufWriter::new(file.as_file_mut());
+    body(&mut out)?;
+    out.flush()?;
+    drop(out);
+    file.as_file().sync_all()?;
+    file.persist(&path).map_err(|e| e.error)?;
+    Ok(())
+}
+
+/// Fails if [`write`] would, as far as can be known before.
+pub fn check(path: &Path) -> io::Result<()> {
+    let path = resolved(path);
+    if path.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+    }
+    if !is_special(&path) {
+        beside(&path)?;
+    }
+    Ok(())
+}
+
+/// Where a link leads.
+fn resolved(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
+}
+
+/// A new file in the same folder, which vanishes unless it is moved.
+fn beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        let text = format!("the folder {} does not exist", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, text));
+    }
+    let mut builder = tempfile::Builder::new();
+    // Temporary files are private to their owner; this is to become an ordinary one.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    builder.tempfile_in(folder)
+}
