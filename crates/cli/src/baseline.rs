@@ -23,7 +23,7 @@ pub(crate) fn linear(x: &Matrix, y: &[f64], x_new: &Matrix) -> Prediction {
 
 fn spread(mean: Vec<f64>, variance: f64) -> Prediction {
     let n = mean.len();
-    Prediction::new(mean, vec![variance.sqrt(); n], vec![0.0; n])
+    Prediction::new(mean, vec![variance.sqrt(); n], &vec![0.0; n])
 }
 
 fn with_one(row: &[f64]) -> Vec<f64> {

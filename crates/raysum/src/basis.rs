@@ -51,6 +51,14 @@ pub fn lattice_spacing(kernel: SubKernel, tolerance: f64) -> f64 {
     spacing.clamp(1e-6, WIDEST)
 }
 
+/// The largest whole number up to `x`: as a cast, because a call would stop the loops around it
+/// from being vectorised.
+#[inline(always)]
+fn floor(x: f64) -> i64 {
+    let cut = x as i64;
+    cut - i64::from(x < cut as f64)
+}
+
 /// How many data points lie in each cell of a lattice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Occupancy {
@@ -75,7 +83,7 @@ impl Occupancy {
         }
         self.cover(cell(low), cell(high))?;
         for &z in points {
-            self.counts[((z / self.spacing).floor() as i64 - self.first) as usize] += 1.0;
+            self.counts[(floor(z / self.spacing) - self.first) as usize] += 1.0;
         }
         Ok(())
     }
@@ -315,16 +323,13 @@ impl Table {
     #[inline(always)]
     fn find(&self, z: f64) -> Option<(f64, &[f64])> {
         let at = z * self.inverse;
-        let cell = at.floor();
-        let index = cell - self.first as f64;
-        if !(index >= 0.0 && index < self.places.len() as f64) {
-            return None;
-        }
-        let place = self.places[index as usize];
+        let cell = floor(at);
+        let index = usize::try_from(cell.saturating_sub(self.first)).ok()?;
+        let place = *self.places.get(index)?;
         if place == u32::MAX {
             return None;
         }
-        let within = (at - cell) * PIECES as f64;
+        let within = (at - cell as f64) * PIECES as f64;
         let piece = (within as usize).min(PIECES - 1);
         let t = 2.0 * (within - piece as f64) - 1.0;
         let size = TERMS * self.features;

@@ -47,7 +47,7 @@ pub struct Prediction {
 
 impl Prediction {
     /// From means and standard deviations of a new observation and of f.
-    pub fn new(mean: Vec<f64>, std: Vec<f64>, latent_std: Vec<f64>) -> Self {
+    pub fn new(mean: Vec<f64>, std: Vec<f64>, latent_std: &[f64]) -> Self {
         let square = |s: &f64| (s * s).min(f64::MAX);
         Self {
             variance: std.iter().map(square).collect(),
@@ -222,8 +222,8 @@ impl Model {
         if let Some(row) = mean.iter().zip(&std).position(|pair| !finite(pair)) {
             return Err(Error::NotFinitePrediction { row });
         }
-        let latent = f.variance.iter().map(|v| v.sqrt() * unit).collect();
-        Ok(Prediction::new(mean, std, latent))
+        let latent: Vec<f64> = f.variance.iter().map(|v| v.sqrt() * unit).collect();
+        Ok(Prediction::new(mean, std, &latent))
     }
 
     /// Mean and full covariance of f at the rows of `x`.

@@ -12,7 +12,8 @@ use crate::kernel::SubKernel;
 use crate::project::Projections;
 use serde::{Deserialize, Serialize};
 
-/// Logarithms beyond this are refused: e^±20 length-scales are as good as 0 and ∞.
+/// Logarithms beyond this are taken for it: e^±20 length-scales are as good as 0 and ∞, and the
+/// search may drift there along a column that does not matter.
 const LARGEST_LOG: f64 = 20.0;
 /// Width of the noise prior's edges, as in the paper.
 const NOISE_EDGE: f64 = 0.01;
@@ -118,6 +119,7 @@ impl Layout {
 
     /// The hyperparameters that θ stands for.
     pub fn hyperparameters(&self, theta: &[f64]) -> Hyperparameters {
+        let theta: Vec<f64> = theta.iter().map(|t| t.clamp(-LARGEST_LOG, LARGEST_LOG)).collect();
         let (scales, rest) = theta.split_at(self.scales());
         let (variances, rest) = rest.split_at(self.variances());
         let scales: Vec<f64> = scales.iter().map(|t| t.exp()).collect();
@@ -209,9 +211,6 @@ impl Layout {
         theta: &[f64],
         gradient: &mut [f64],
     ) -> Result<f64> {
-        if theta.iter().any(|t| t.abs() > LARGEST_LOG) {
-            return Ok(f64::INFINITY);
-        }
         let prior = self.prior(&self.hyperparameters(theta));
         let evaluation = match engine.evaluate(&prior) {
             Ok(evaluation) => evaluation,
@@ -220,6 +219,12 @@ impl Layout {
         };
         let (log_noise_prior, noise_slope) = smoothed_box(prior.noise_variance, self.noise_bounds);
         self.chain_rule(&prior, &evaluation, noise_slope, gradient);
+        // Beyond the largest logarithm the value is constant.
+        for (slope, t) in gradient.iter_mut().zip(theta) {
+            if t.abs() > LARGEST_LOG {
+                *slope = 0.0;
+            }
+        }
         Ok(-evaluation.log_marginal_likelihood - log_noise_prior)
     }
 
@@ -341,15 +346,18 @@ mod tests {
     }
 
     #[test]
-    fn a_theta_out_of_range_is_a_soft_reject() {
+    fn a_theta_out_of_range_is_flat() {
         let (x, y) = rows(10, 2);
         let config = Config::preset("gam").unwrap();
         let p = Projections::choose(config.directions, &[1, 1], 2, 7).unwrap();
         let layout = Layout::new(&config, p).unwrap();
         let mut engine = Dense::new(x, y);
         let mut theta = layout.start();
+        let mut gradient = [0.0; 5];
         theta[0] = 50.0;
-        let value = layout.evaluate(&mut engine, &theta, &mut [0.0; 5]).unwrap();
-        assert!(value.is_infinite());
+        let value = layout.evaluate(&mut engine, &theta, &mut gradient).unwrap();
+        theta[0] = 20.0;
+        assert_eq!(value, layout.evaluate(&mut engine, &theta, &mut [0.0; 5]).unwrap());
+        assert!(value.is_finite() && gradient[0] == 0.0 && gradient[1] != 0.0);
     }
 }

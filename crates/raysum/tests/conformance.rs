@@ -203,7 +203,10 @@ fn gradients_agree() {
 
 #[test]
 fn the_weight_engine_s_gradient_matches_its_own_differences() {
-    for case in cases().iter().filter(|c| c.x.rows() <= 1200) {
+    let mut some: Vec<Case> = cases().into_iter().filter(|c| c.x.rows() <= 1200).collect();
+    // Enough rows for several blocks of them.
+    some.push(case("many blocks", 20_000, 3, SubKernel::Rbf, &[1; 3], 15));
+    for case in &some {
         let mut engine = case.weight();
         let e = engine.evaluate(&case.prior).unwrap();
         let mut check = |what: &str, slope: f64, size: f64, change: &dyn Fn(&mut Prior, f64)| {

@@ -41,7 +41,7 @@ impl Lines {
         for line in &self.rows {
             match line {
                 Some([mean, std, lower, upper]) => {
-                    writeln!(out, "{mean:?},{std:?},{lower:?},{upper:?}")?
+                    writeln!(out, "{mean:?},{std:?},{lower:?},{upper:?}")?;
                 }
                 None => writeln!(out, ",,,")?,
             }

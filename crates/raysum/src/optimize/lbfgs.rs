@@ -14,6 +14,8 @@ pub struct Lbfgs {
     pub value_tolerance: f64,
     /// Stop when the largest entry of the gradient is below this.
     pub gradient_tolerance: f64,
+    /// No entry of the point moves farther than this in the first trial of a step.
+    pub longest_step: f64,
     /// What an earlier search over a similar function learned of its curvature.
     pub curvature: Vec<Curvature>,
 }
@@ -23,8 +25,9 @@ impl Default for Lbfgs {
         Self {
             evaluations: 200,
             memory: 10,
-            value_tolerance: 1e-6,
+            value_tolerance: 5e-5,
             gradient_tolerance: 1e-5,
+            longest_step: 3.0,
             curvature: Vec::new(),
         }
     }
@@ -57,12 +60,12 @@ pub fn lbfgs<'a, E>(
             return Ok(memory.finish(search, Stop::Converged));
         }
         let direction = memory.direction(&gradient);
-        // Without curvature yet, a unit step could be wild: its length is at most 1.
-        let first_trial = if memory.pairs.is_empty() {
-            1.0 / dot(&gradient, &gradient).sqrt().max(1.0)
-        } else {
-            1.0
-        };
+        // Without curvature yet, a unit step could be wild: its length is at most 1. Along a flat
+        // direction the curvature is a guess, so no entry moves by more than the longest step.
+        let wild = memory.pairs.is_empty();
+        let unit = if wild { 1.0 / dot(&gradient, &gradient).sqrt().max(1.0) } else { 1.0 };
+        let farthest = direction.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
+        let first_trial = unit.min(options.longest_step / farthest);
         match line_search(&mut search, &point, value, &gradient, &direction, first_trial)? {
             Some(next) => {
                 let improvement = value - next.value;
