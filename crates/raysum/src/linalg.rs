@@ -164,7 +164,7 @@ pub(crate) fn symmetric_product(s: &[f64], phi: &[f64], p: usize) -> Vec<f64> {
         MatRef::from_column_major_slice(s, p, p),
         MatRef::from_column_major_slice(phi, p, rows),
         1.0,
-        Threads::All.into(),
+        Par::Seq,
     );
     out
 }
@@ -178,7 +178,7 @@ pub(crate) fn add_row_major_gram(out: &mut [f64], g: &[f64], x: &[f64], n: usize
         MatRef::from_row_major_slice(g, n, r).transpose(),
         MatRef::from_row_major_slice(x, n, d),
         1.0,
-        Threads::All.into(),
+        Par::Seq,
     );
 }
 

@@ -14,8 +14,8 @@
 //! ```
 //!
 //! Rows are read in blocks, three times per evaluation: to see where the views fall, to sum G and
-//! b, and to gather the gradient. Memory does not depend on n. Blocks have fixed bounds and are
-//! taken in order, so the bits do not depend on the number of threads.
+//! b, and to gather the gradient. Memory does not depend on n. Blocks have fixed bounds and go to a
+//! fixed number of streams, so the bits do not depend on the number of threads.
 
 mod features;
 mod posterior;
@@ -94,66 +94,87 @@ impl<'a> Weight<'a> {
 
     /// The statistics of all rows under `map`.
     pub fn statistics(&self, map: &FeatureMap, prior: &Prior) -> Statistics {
-        self.sum(map, prior).0
+        let parts = self.by_stream(
+            map,
+            prior,
+            |_| Statistics::new(map.len()),
+            |sum, block| {
+                sum.add(&block.phi, &block.targets);
+            },
+        );
+        let mut parts = parts.into_iter();
+        let mut total = parts.next().unwrap_or_else(|| Statistics::new(map.len()));
+        for part in parts {
+            total.add_up(&part);
+        }
+        total
     }
 
-    /// Rows in one block, whatever the machine.
-    fn block_rows(map: &FeatureMap) -> usize {
-        (BLOCK_NUMBERS / map.len().max(1)).clamp(256, 8192) / 64 * 64
+    /// Goes through all rows in a fixed number of streams, which share the threads: stream t takes
+    /// the blocks t, t + T, t + 2T, …, one after another, and sums up on its own. What comes back
+    /// is in order, so that adding it up gives the same bits on any number of threads.
+    fn by_stream<S: Send>(
+        &self,
+        map: &FeatureMap,
+        prior: &Prior,
+        start: impl Fn(usize) -> S + Sync,
+        add: impl Fn(&mut S, &Block) + Sync,
+    ) -> Vec<S> {
+        // Every stream has a p × p sum of its own; where those are large, a few must do.
+        let streams = if map.len() > 1000 { 4 } else { 8 };
+        let most = (BLOCK_NUMBERS / map.len().max(1)).clamp(256, 2048);
+        let size = self.y.len().div_ceil(streams).clamp(256, most).next_multiple_of(64);
+        let all: Vec<_> = blocks(self.y.len(), size).collect();
+        (0..streams.min(all.len()))
+            .into_par_iter()
+            .map(|stream| {
+                let mut sum = start(stream);
+                for range in all.iter().skip(stream).step_by(streams) {
+                    add(&mut sum, &self.block(map, prior, range.clone()));
+                }
+                sum
+            })
+            .collect()
     }
 
     fn block(&self, map: &FeatureMap, prior: &Prior, range: std::ops::Range<usize>) -> Block {
         let targets = self.y[range.clone()].iter().map(|y| y - prior.mean).collect();
         let rows = range.len();
         let x = self.rows.block(range);
-        let z = prior.kernel.project(&x, Threads::All);
+        let z = prior.kernel.project(&x, Threads::One);
         let mut phi = vec![0.0; rows * map.len()];
         map.apply(&z, rows, &mut phi);
         Block { x, z, phi, targets }
     }
 
-    /// The statistics, and the only block if there is just one.
-    fn sum(&self, map: &FeatureMap, prior: &Prior) -> (Statistics, Option<Block>) {
-        let mut statistics = Statistics::new(map.len());
-        let mut only = None;
-        let all = blocks(self.y.len(), Self::block_rows(map));
-        for range in all.clone() {
-            let block = self.block(map, prior, range);
-            statistics.add(&block.phi, &block.targets);
-            only = Some(block);
-        }
-        (statistics, only.filter(|_| all.count() == 1))
-    }
-
     /// Value and gradient with a feature map at hand.
     pub(super) fn evaluate_with(&self, map: &FeatureMap, prior: &Prior) -> Result<Evaluation> {
-        let (statistics, mut only) = self.sum(map, prior);
         let noise = prior.noise_variance;
         let variances = map.spread(&prior.kernel.variances);
-        let solution = Solution::new(&statistics, &variances, noise)?;
+        let solution = Solution::new(&self.statistics(map, prior), &variances, noise)?;
         let (covariance, trace) = solution.covariance(noise);
         let (p, n) = (map.len(), self.y.len());
-        let mut views = Matrix::zeros(prior.kernel.views.rows(), prior.kernel.views.columns());
-        let (mut squares, mut sum) = (0.0, 0.0);
-        for range in blocks(n, Self::block_rows(map)) {
-            let block = only.take().unwrap_or_else(|| self.block(map, prior, range));
-            let smoothed = linalg::symmetric_product(&covariance, &block.phi, p);
-            let residuals = block.residuals(&solution.mean);
-            let slopes = map.pull_back(&block.z, block.targets.len(), |i, weights| {
-                let smoothed = &smoothed[i * p..(i + 1) * p];
-                let residual = residuals[i];
-                for ((w, m), s) in weights.iter_mut().zip(&solution.mean).zip(smoothed) {
-                    *w = (residual * m - s) / noise;
-                }
-            });
-            linalg::add_row_major_gram(
-                views.as_mut_slice(),
-                &slopes,
-                block.x.as_slice(),
-                block.targets.len(),
-            );
-            squares += residuals.iter().map(|r| r * r).sum::<f64>();
-            sum += residuals.iter().sum::<f64>();
+        let shape = (prior.kernel.views.rows(), prior.kernel.views.columns());
+        let parts = self.by_stream(
+            map,
+            prior,
+            |_| Gathered::new(shape),
+            |sum, block| {
+                let smoothed = linalg::symmetric_product(&covariance, &block.phi, p);
+                let residuals = block.residuals(&solution.mean);
+                let slopes = map.pull_back(&block.z, block.targets.len(), |i, weights| {
+                    let smoothed = &smoothed[i * p..(i + 1) * p];
+                    let residual = residuals[i];
+                    for ((w, m), s) in weights.iter_mut().zip(&solution.mean).zip(smoothed) {
+                        *w = (residual * m - s) / noise;
+                    }
+                });
+                sum.add(&slopes, block, &residuals);
+            },
+        );
+        let mut total = Gathered::new(shape);
+        for part in &parts {
+            total.add_up(part);
         }
         let trace_inverse = (n as f64 - p as f64 + noise * trace) / noise;
         let by_variance = map.blocks.iter().zip(&prior.kernel.variances).map(|(block, v)| {
@@ -163,10 +184,10 @@ impl<'a> Weight<'a> {
         });
         Ok(Evaluation {
             log_marginal_likelihood: solution.log_marginal_likelihood,
-            views,
+            views: total.views,
             variances: by_variance.collect(),
-            noise_variance: 0.5 * (squares / (noise * noise) - trace_inverse),
-            mean: sum / noise,
+            noise_variance: 0.5 * (total.squares / (noise * noise) - trace_inverse),
+            mean: total.sum / noise,
         })
     }
 
@@ -207,7 +228,34 @@ impl Block {
         let residual = |(i, target): (usize, &f64)| {
             target - features::dot(&self.phi[i * p..(i + 1) * p], mean)
         };
-        self.targets.par_iter().enumerate().map(residual).collect()
+        self.targets.iter().enumerate().map(residual).collect()
+    }
+}
+
+/// What the gradient needs from the rows: ∂/∂W, Σ r² and Σ r.
+struct Gathered {
+    views: Matrix,
+    squares: f64,
+    sum: f64,
+}
+
+impl Gathered {
+    fn new((rows, columns): (usize, usize)) -> Self {
+        Self { views: Matrix::zeros(rows, columns), squares: 0.0, sum: 0.0 }
+    }
+
+    fn add(&mut self, slopes: &[f64], block: &Block, residuals: &[f64]) {
+        let rows = residuals.len();
+        linalg::add_row_major_gram(self.views.as_mut_slice(), slopes, block.x.as_slice(), rows);
+        self.squares += residuals.iter().map(|r| r * r).sum::<f64>();
+        self.sum += residuals.iter().sum::<f64>();
+    }
+
+    fn add_up(&mut self, other: &Gathered) {
+        let views = other.views.as_slice();
+        self.views.as_mut_slice().iter_mut().zip(views).for_each(|(a, b)| *a += b);
+        self.squares += other.squares;
+        self.sum += other.sum;
     }
 }
 

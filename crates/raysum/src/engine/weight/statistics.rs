@@ -40,7 +40,7 @@ impl Statistics {
         self.rows += targets.len() as u64;
         self.square += targets.iter().map(|y| y * y).sum::<f64>();
         let features = self.features();
-        linalg::add_gram(&mut self.gram, phi, features, Threads::All);
+        linalg::add_gram(&mut self.gram, phi, features, Threads::One);
         linalg::add_product(&mut self.moments, phi, targets);
     }
 
@@ -53,11 +53,16 @@ impl Statistics {
                 found: other.features(),
             });
         }
+        self.add_up(other);
+        Ok(())
+    }
+
+    /// Like [`Statistics::merge`], where the features are known to be the same.
+    pub(super) fn add_up(&mut self, other: &Statistics) {
         self.rows += other.rows;
         self.square += other.square;
         self.moments.iter_mut().zip(&other.moments).for_each(|(a, b)| *a += b);
         self.gram.iter_mut().zip(&other.gram).for_each(|(a, b)| *a += b);
-        Ok(())
     }
 }
 
