@@ -1,6 +1,6 @@
 //! What a model has to beat: a constant, and a straight line through every column.
 
-use raysum::{Matrix, Prediction};
+use raysum::{MatrixRef, Prediction};
 
 /// Predicts the training mean, with the training variance.
 pub(crate) fn constant(y: &[f64], rows: usize) -> Prediction {
@@ -10,10 +10,10 @@ pub(crate) fn constant(y: &[f64], rows: usize) -> Prediction {
 }
 
 /// Least squares on all columns, with the residual variance.
-pub(crate) fn linear(x: &Matrix, y: &[f64], x_new: &Matrix) -> Prediction {
+pub(crate) fn linear(x: MatrixRef<'_>, y: &[f64], x_new: MatrixRef<'_>) -> Prediction {
     let coefficients = least_squares(x, y);
-    let predict = |x: &Matrix| -> Vec<f64> {
-        (0..x.rows()).map(|i| dot(&coefficients, &with_one(x.row(i)))).collect()
+    let predict = |x: MatrixRef<'_>| -> Vec<f64> {
+        (0..x.rows()).map(|i| dot(&coefficients, &with_one(x, i))).collect()
     };
     let fitted = predict(x);
     let squares: f64 = y.iter().zip(&fitted).map(|(y, f)| (y - f).powi(2)).sum();
@@ -26,8 +26,8 @@ fn spread(mean: Vec<f64>, variance: f64) -> Prediction {
     Prediction::new(mean, vec![variance.sqrt(); n], &vec![0.0; n])
 }
 
-fn with_one(row: &[f64]) -> Vec<f64> {
-    std::iter::once(1.0).chain(row.iter().copied()).collect()
+fn with_one(x: MatrixRef<'_>, row: usize) -> Vec<f64> {
+    std::iter::once(1.0).chain((0..x.columns()).map(|j| x.at(row, j))).collect()
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -36,11 +36,11 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 /// Solves the normal equations by elimination. A pivot that vanishes belongs to a column that the
 /// others already span (one-hot columns sum to 1): its coefficient is 0.
-fn least_squares(x: &Matrix, y: &[f64]) -> Vec<f64> {
+fn least_squares(x: MatrixRef<'_>, y: &[f64]) -> Vec<f64> {
     let size = x.columns() + 1;
     let mut a = vec![vec![0.0; size + 1]; size];
     for (i, y) in y.iter().enumerate() {
-        let row = with_one(x.row(i));
+        let row = with_one(x, i);
         for r in 0..size {
             for c in 0..size {
                 a[r][c] += row[r] * row[c];
@@ -66,6 +66,7 @@ fn least_squares(x: &Matrix, y: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raysum::Matrix;
 
     #[test]
     fn a_line_is_found_even_with_columns_that_repeat_each_other() {
@@ -75,7 +76,7 @@ mod tests {
             _ => f64::from(u8::from(i % 2 == 1)),
         });
         let y: Vec<f64> = (0..8).map(|i| 3.0 + 2.0 * x[(i, 0)] + 5.0 * x[(i, 1)]).collect();
-        let p = linear(&x, &y, &x);
+        let p = linear((&x).into(), &y, (&x).into());
         for (found, truth) in p.mean.iter().zip(&y) {
             assert!((found - truth).abs() < 1e-9);
         }

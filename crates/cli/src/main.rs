@@ -3,6 +3,7 @@
 mod args;
 mod baseline;
 mod commands;
+mod describe;
 mod interrupt;
 mod npy;
 mod output;

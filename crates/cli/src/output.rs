@@ -6,20 +6,18 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// Runs `body` on a writer to `path` (`-` is standard output).
-pub(crate) fn write(path: &Path, body: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+pub(crate) fn write(
+    path: &Path,
+    body: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
     if path == Path::new("-") {
         let mut out = BufWriter::new(io::stdout().lock());
         body(&mut out)?;
         out.flush()?;
         return Ok(());
     }
-    let written = interrupt::whole(|| raysum::file::write(path, |out| body(out).map_err(into_io)));
+    let written = interrupt::whole(|| raysum::file::write(path, body));
     written.with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// An error as the file writer hands it on; one that is of the file system stays what it is.
-fn into_io(error: anyhow::Error) -> io::Error {
-    error.downcast::<io::Error>().unwrap_or_else(io::Error::other)
 }
 
 /// Fails if nothing could be written to `path`: better now than after an hour of fitting.

@@ -1,7 +1,9 @@
 //! Draws a fitted model as SVG: predicted against true with intervals, and what matters.
 
 use anyhow::{Result, anyhow};
+use plotters::chart::MeshStyle;
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::Ranged;
 use plotters::prelude::*;
 use raysum::{Model, Prediction};
 use std::fmt::Display;
@@ -60,18 +62,13 @@ fn predicted_against_true(panel: &Panel<'_>, held: &Held<'_>) -> Result<()> {
         .y_label_area_size(58)
         .build_cartesian_2d(axis.clone(), axis)
         .map_err(failed)?;
-    chart
-        .configure_mesh()
+    plain(&mut chart.configure_mesh())
         .x_desc(format!("true {}", held.target))
         .y_desc(format!("predicted {}", held.target))
         .x_labels(8)
         .y_labels(8)
         .x_label_formatter(&|v| format!("{v}"))
         .y_label_formatter(&|v| format!("{v}"))
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(BLACK.mix(0.08))
-        .axis_desc_style(("sans-serif", 15))
-        .label_style(("sans-serif", 13))
         .draw()
         .map_err(failed)?;
     let diagonal = [(low - margin, low - margin), (high + margin, high + margin)];
@@ -108,10 +105,8 @@ fn predicted_against_true(panel: &Panel<'_>, held: &Held<'_>) -> Result<()> {
 }
 
 fn relevance(panel: &Panel<'_>, model: &Model) -> Result<()> {
-    let names = model.column_names.clone().unwrap_or_default();
     let shares = model.relevance();
-    let mut order: Vec<usize> = (0..shares.len()).collect();
-    order.sort_by(|a, b| shares[*b].total_cmp(&shares[*a]));
+    let mut order = model.ranking();
     order.truncate(MOST_COLUMNS);
     let bars = order.len();
     let longest = order.first().map_or(0.0, |&i| shares[i]).max(1e-9);
@@ -124,13 +119,11 @@ fn relevance(panel: &Panel<'_>, model: &Model) -> Result<()> {
         .map_err(failed)?;
     // Row 0 is at the bottom; the most relevant column belongs on top.
     let column = |row: usize| order[bars - 1 - row];
-    chart
-        .configure_mesh()
+    plain(&mut chart.configure_mesh())
         .x_desc("share of the slope of the prediction (%)")
         .y_label_formatter(&|row| match row {
             SegmentValue::CenterOf(row) if *row < bars => {
-                let i = column(*row);
-                shortened(names.get(i).cloned().unwrap_or(format!("column {i}")))
+                shortened(model.column_name(column(*row)))
             }
             _ => String::new(),
         })
@@ -138,10 +131,6 @@ fn relevance(panel: &Panel<'_>, model: &Model) -> Result<()> {
         .x_labels(6)
         .x_label_formatter(&|v| format!("{v}"))
         .disable_y_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(BLACK.mix(0.08))
-        .axis_desc_style(("sans-serif", 15))
-        .label_style(("sans-serif", 13))
         .draw()
         .map_err(failed)?;
     let bar = |row: usize| {
@@ -155,6 +144,16 @@ fn relevance(panel: &Panel<'_>, model: &Model) -> Result<()> {
     };
     chart.draw_series((0..bars).map(bar)).map_err(failed)?;
     Ok(())
+}
+
+/// Axes and grid as both panels have them: readable words, faint lines at the labels only.
+fn plain<'m, 'a, 'b, X: Ranged, Y: Ranged, DB: DrawingBackend>(
+    mesh: &'m mut MeshStyle<'a, 'b, X, Y, DB>,
+) -> &'m mut MeshStyle<'a, 'b, X, Y, DB> {
+    mesh.light_line_style(TRANSPARENT)
+        .bold_line_style(BLACK.mix(0.08))
+        .axis_desc_style(("sans-serif", 15))
+        .label_style(("sans-serif", 13))
 }
 
 fn shortened(name: String) -> String {

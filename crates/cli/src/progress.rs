@@ -60,20 +60,7 @@ impl Reporter {
                 p.rows, p.evaluations
             )
         };
-        match self {
-            Self::Quiet => {}
-            Self::Bar(bar) => {
-                bar.set_length(expected);
-                bar.set_position(p.evaluations as u64);
-                bar.set_message(text(bar.elapsed()));
-            }
-            Self::Lines { label, every, started, last } => {
-                if last.elapsed() >= *every {
-                    *last = Instant::now();
-                    output::say(&format!("{label}: {}", text(started.elapsed())));
-                }
-            }
-        }
+        self.show(p.evaluations as u64, expected, text);
     }
 
     /// After `done` of `all` equal parts of a job.
@@ -82,11 +69,16 @@ impl Reporter {
             let left = elapsed.as_secs_f64() / done.max(1) as f64 * (all - done) as f64;
             format!("{done} of {all}, about {} left", style::seconds(left))
         };
+        self.show(done as u64, all as u64, text);
+    }
+
+    /// Shows how far the job is; the words are only made if they are to be seen.
+    fn show(&mut self, position: u64, length: u64, text: impl Fn(Duration) -> String) {
         match self {
             Self::Quiet => {}
             Self::Bar(bar) => {
-                bar.set_length(all as u64);
-                bar.set_position(done as u64);
+                bar.set_length(length);
+                bar.set_position(position);
                 bar.set_message(text(bar.elapsed()));
             }
             Self::Lines { label, every, started, last } => {

@@ -18,6 +18,13 @@ pub(crate) struct TrainingTable {
     pub(crate) notes: Vec<String>,
 }
 
+impl TrainingTable {
+    /// Some rows, X without a copy.
+    pub(crate) fn part<'a>(&'a self, rows: &'a [usize]) -> (MatrixRef<'a>, Vec<f64>) {
+        (MatrixRef::from(&self.x).choose(rows), rows.iter().map(|&i| self.y[i]).collect())
+    }
+}
+
 /// Rows to predict.
 pub(crate) struct NewTable {
     pub(crate) x: Matrix,
@@ -57,13 +64,11 @@ fn training_arrays(args: &TableArgs) -> Result<TrainingTable> {
             (all, y.as_slice().to_vec(), "y".to_string())
         }
         (None, Some(spec)) => {
-            let columns = all.columns();
-            let position: Option<i64> = spec.parse().ok();
-            let found = position
-                .map(|p| if p < 0 { p + columns as i64 } else { p })
-                .and_then(|p| usize::try_from(p).ok().filter(|p| *p < columns));
+            let position: Option<isize> = spec.parse().ok();
+            let found = position.and_then(|p| table::from_either_end(p, all.columns()));
             let found = found.with_context(|| {
-                format!("{name}: no column {spec}; columns are counted from 0 to {}", columns - 1)
+                let columns = all.columns();
+                format!("{name}: no column {spec}; it has {columns} columns, counted from 0")
             })?;
             let y = (0..all.rows()).map(|i| all[(i, found)]).collect();
             (without_column(all, found)?, y, spec.clone())

@@ -1,8 +1,6 @@
 //! Seeded splits of rows: folds, and a held-out part.
 
-use rayon::iter::Either;
 use raysum::rng::{Purpose, stream};
-use std::collections::HashSet;
 
 /// Training and test rows of one fold.
 #[derive(Debug)]
@@ -14,11 +12,9 @@ pub(crate) struct Split {
 impl Split {
     /// The rows in `test` against all others, both in the order of the table.
     fn new(rows: usize, test: &[usize]) -> Self {
-        let chosen: HashSet<usize> = test.iter().copied().collect();
-        let (train, test) = rayon::iter::ParallelIterator::partition_map(
-            rayon::iter::IntoParallelIterator::into_par_iter(0..rows),
-            |i| if chosen.contains(&i) { Either::Right(i) } else { Either::Left(i) },
-        );
+        let mut chosen = vec![false; rows];
+        test.iter().for_each(|&i| chosen[i] = true);
+        let (test, train) = (0..rows).partition(|&i| chosen[i]);
         Self { train, test }
     }
 }

@@ -14,7 +14,7 @@ mod words;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 pub(crate) use encode::Encoding;
 use encode::{Feature, Kind, MAX_CATEGORIES};
@@ -164,15 +164,13 @@ pub(crate) fn find_column(table: &Table, spec: &str) -> Result<usize> {
         return Ok(index);
     }
     if let Ok(position) = spec.parse::<isize>() {
-        let start = if position < 0 { width } else { 0 };
-        return match start.checked_add_signed(position) {
-            Some(index) if index < width => Ok(index),
-            _ => bail!(
+        return from_either_end(position, width).with_context(|| {
+            format!(
                 "{}: there is no column {position}: the file has {}, counted from 0",
                 table.name,
                 count(width, "column"),
-            ),
-        };
+            )
+        });
     }
     let hint = match nearest(table, spec) {
         Some(name) => format!("; did you mean {}?", quoted(name)),
@@ -188,6 +186,12 @@ pub(crate) fn find_column(table: &Table, spec: &str) -> Result<usize> {
         table.name,
         quoted(spec),
     )
+}
+
+/// The index of a position among `width`, where negative ones count from the end.
+pub(crate) fn from_either_end(position: isize, width: usize) -> Option<usize> {
+    let start = if position < 0 { width } else { 0 };
+    start.checked_add_signed(position).filter(|index| *index < width)
 }
 
 /// The column name a user most likely meant: one or two slips away, and not a different word.

@@ -88,20 +88,6 @@ impl Occupancy {
         Ok(())
     }
 
-    /// Takes over the counts of other points.
-    pub fn merge(&mut self, other: &Occupancy) -> Result<()> {
-        if other.counts.is_empty() {
-            return Ok(());
-        }
-        let last = other.first + other.counts.len() as i64 - 1;
-        self.cover(other.first as f64, last as f64)?;
-        let offset = (other.first - self.first) as usize;
-        for (count, more) in self.counts[offset..].iter_mut().zip(&other.counts) {
-            *count += more;
-        }
-        Ok(())
-    }
-
     /// Makes room for cells `low` to `high`.
     fn cover(&mut self, low: f64, high: f64) -> Result<()> {
         let (from, to) = if self.counts.is_empty() {

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
+use crate::named;
 use crate::project::Directions;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -116,13 +117,7 @@ impl Optimizer {
 impl FromStr for Optimizer {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, o)| *o).ok_or_else(|| {
-            Error::UnknownName {
-                kind: "optimizer",
-                name: name.into(),
-                known: Self::ALL.iter().map(|(n, _)| *n).collect(),
-            }
-        })
+        named::find("optimizer", &Self::ALL, name)
     }
 }
 
@@ -150,13 +145,7 @@ impl EngineChoice {
 impl FromStr for EngineChoice {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, o)| *o).ok_or_else(|| {
-            Error::UnknownName {
-                kind: "engine",
-                name: name.into(),
-                known: Self::ALL.iter().map(|(n, _)| *n).collect(),
-            }
-        })
+        named::find("engine", &Self::ALL, name)
     }
 }
 
@@ -284,13 +273,9 @@ const PRESETS: [(&str, SubKernel, &str, Directions, bool, bool, &str); 10] = {
 impl Config {
     /// The configuration with this name.
     pub fn preset(name: &str) -> Result<Self> {
-        let found = PRESETS.iter().find(|p| p.0 == name);
-        let &(_, kernel, degrees, directions, ard, learn_weights, _) =
-            found.ok_or_else(|| Error::UnknownName {
-                kind: "model",
-                name: name.into(),
-                known: PRESETS.iter().map(|p| p.0).collect(),
-            })?;
+        let all = PRESETS.map(|p| (p.0, p));
+        let (_, kernel, degrees, directions, ard, learn_weights, _) =
+            named::find("model", &all, name)?;
         Ok(Self {
             kernel,
             degrees: degrees.parse()?,

@@ -95,6 +95,29 @@ pub struct Tensor {
     pub values: Vec<f64>,
 }
 
+impl Tensor {
+    /// An array with this name.
+    pub fn new(name: impl Into<String>, shape: Vec<usize>, values: Vec<f64>) -> Self {
+        Self { name: name.into(), shape, values }
+    }
+
+    /// The array with this name, or the words that it is missing.
+    pub(crate) fn find<'t>(
+        tensors: &'t [Tensor],
+        name: &str,
+    ) -> std::result::Result<&'t Tensor, String> {
+        tensors.iter().find(|t| t.name == name).ok_or(format!("array '{name}' is missing"))
+    }
+
+    /// Fails with words unless the array has this shape.
+    pub(crate) fn check_shape(&self, shape: &[usize]) -> std::result::Result<(), String> {
+        if self.shape == shape {
+            return Ok(());
+        }
+        Err(format!("array '{}' has shape {:?}", self.name, self.shape))
+    }
+}
+
 /// Training rows that can be evaluated at any θ.
 pub trait Engine {
     /// Log marginal likelihood and gradient. [`crate::Error::is_recoverable`] tells a θ that cannot

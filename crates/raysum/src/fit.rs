@@ -184,16 +184,18 @@ impl Search<'_, '_> {
     fn starts(&mut self, engine: &mut dyn Engine, rows: usize, first: &[f64]) -> Result<Outcome> {
         let mut best: Option<Outcome> = None;
         for index in 0..self.config.starts {
-            let scattered = scattered(first, self.config.seed, index);
-            let theta = if index == 0 { first } else { &scattered };
+            let theta = match index {
+                0 => first.to_vec(),
+                _ => scattered(first, self.config.seed, index),
+            };
             let outcome = match self.config.optimizer {
                 Optimizer::Lbfgs => {
                     let mut options = Lbfgs::default();
                     options.evaluations =
                         self.config.max_evaluations.unwrap_or(options.evaluations);
-                    self.lbfgs(engine, rows, index, theta, &options)?
+                    self.lbfgs(engine, rows, index, &theta, &options)?
                 }
-                Optimizer::Adam => self.adam(engine, rows, index, theta)?,
+                Optimizer::Adam => self.adam(engine, rows, index, &theta)?,
             };
             if best.as_ref().is_none_or(|b| outcome.value < b.value) {
                 best = Some(outcome);

@@ -5,6 +5,7 @@
 //! ∂κ/∂z = 2 κ'(s) (z − z').
 
 use crate::error::{Error, Result};
+use crate::named;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -121,13 +122,7 @@ pub(crate) trait Specialised<R> {
 impl FromStr for SubKernel {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, k)| *k).ok_or_else(|| {
-            Error::UnknownName {
-                kind: "kernel",
-                name: name.into(),
-                known: Self::ALL.iter().map(|(n, _)| *n).collect(),
-            }
-        })
+        named::find("kernel", &Self::ALL, name)
     }
 }
 

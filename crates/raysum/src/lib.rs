@@ -12,6 +12,7 @@ mod kernel;
 mod linalg;
 pub mod metrics;
 mod model;
+mod named;
 mod objective;
 pub mod optimize;
 mod persist;

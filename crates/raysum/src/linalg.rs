@@ -30,6 +30,18 @@ impl From<Threads> for Par {
     }
 }
 
+/// A dot product in eight lanes: vectorised, and the same bits everywhere.
+#[inline(always)]
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    for (a, b) in a.chunks(8).zip(b.chunks(8)) {
+        for ((a, b), lane) in a.iter().zip(b).zip(&mut lanes) {
+            *lane += a * b;
+        }
+    }
+    lanes.iter().sum()
+}
+
 /// Overwrites the lower half of the symmetric n × n matrix `a` with its Cholesky factor.
 pub(crate) fn cholesky(a: &mut [f64], n: usize, threads: Threads) -> Result<()> {
     let par = threads.into();

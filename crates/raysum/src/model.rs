@@ -9,7 +9,7 @@ use crate::metrics::two_sided_quantile;
 use crate::objective::Hyperparameters;
 use crate::project::Projections;
 use crate::rng::{Purpose, stream};
-use crate::scale::Scaler;
+use crate::scale::{Scaler, StandardRows};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -185,6 +185,19 @@ impl Model {
         &self.relevance
     }
 
+    /// The columns, the most relevant first.
+    pub fn ranking(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.columns()).collect();
+        order.sort_by(|a, b| self.relevance[*b].total_cmp(&self.relevance[*a]));
+        order
+    }
+
+    /// The name of a column, or its number where there are no names.
+    pub fn column_name(&self, column: usize) -> String {
+        let name = self.column_names.as_ref().and_then(|names| names.get(column));
+        name.cloned().unwrap_or_else(|| format!("column {column}"))
+    }
+
     /// Number of columns of X.
     pub fn columns(&self) -> usize {
         self.scaler.x.len()
@@ -199,11 +212,17 @@ impl Model {
         Ok(x)
     }
 
+    /// All rows at once.
+    fn standardised(&self, x: MatrixRef<'_>) -> Matrix {
+        StandardRows::new(x, &self.scaler).block(0..x.rows())
+    }
+
     /// Runs `body` on standardised blocks of rows, over all threads, and returns in order.
     fn by_block<T: Send>(&self, x: MatrixRef<'_>, body: impl Fn(&Matrix) -> T + Sync) -> Vec<T> {
         let starts: Vec<usize> = (0..x.rows()).step_by(BLOCK).collect();
         let rows = |start: usize| -> Range<usize> { start..(start + BLOCK).min(x.rows()) };
-        starts.into_par_iter().map(|start| body(&self.scaler.apply_rows(x, rows(start)))).collect()
+        let standard = StandardRows::new(x, &self.scaler);
+        starts.into_par_iter().map(|start| body(&standard.block(rows(start)))).collect()
     }
 
     /// Mean and variances at each row of `x`.
@@ -229,7 +248,7 @@ impl Model {
     /// Mean and full covariance of f at the rows of `x`.
     pub fn joint<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<(Vec<f64>, Matrix)> {
         let x = self.check(x)?;
-        let rows = self.scaler.apply_rows(x, 0..x.rows());
+        let rows = self.standardised(x);
         let (mean, covariance) = self.posterior.joint(&self.prior, &rows);
         let mean = mean.into_iter().map(|m| self.scaler.undo_mean(m)).collect();
         let m = x.rows();
@@ -245,7 +264,7 @@ impl Model {
         seed: u64,
     ) -> Result<Matrix> {
         let x = self.check(x)?;
-        let rows = self.scaler.apply_rows(x, 0..x.rows());
+        let rows = self.standardised(x);
         let (mean, covariance) = self.posterior.joint(&self.prior, &rows);
         let m = x.rows();
         let root = linalg::symmetric_root(covariance.as_slice(), m);
@@ -265,7 +284,7 @@ impl Model {
     /// and at the same hyperparameters. The training data must be handed in again.
     pub fn leave_one_out(&self, data: &Dataset<'_>) -> Result<Prediction> {
         let x = self.check(data.x())?;
-        let rows = self.scaler.apply_rows(x, 0..x.rows());
+        let rows = self.standardised(x);
         let y = self.scaler.apply_y(data.y());
         self.in_units(&self.posterior.leave_one_out(&self.prior, &rows, &y)?)
     }

@@ -87,11 +87,8 @@ impl Model {
         };
         let model = serde_json::value::to_raw_value(&metadata).expect("plain data serialises");
         let p = self.projections.matrix();
-        let mut tensors = vec![Tensor {
-            name: PROJECTIONS.into(),
-            shape: vec![p.rows(), p.columns()],
-            values: p.as_slice().to_vec(),
-        }];
+        let shape = vec![p.rows(), p.columns()];
+        let mut tensors = vec![Tensor::new(PROJECTIONS, shape, p.as_slice().to_vec())];
         for tensor in self.posterior.tensors() {
             tensors.push(Tensor { name: format!("{POSTERIOR}{}", tensor.name), ..tensor });
         }
@@ -99,15 +96,9 @@ impl Model {
             .into_iter()
             .map(|t| (t.name, t.shape, t.values.iter().flat_map(|v| v.to_le_bytes()).collect()))
             .collect();
-        let mut checksum = Checksum::default();
-        checksum.add(model.get().as_bytes());
-        let mut order: Vec<_> = bytes.iter().collect();
-        order.sort_by_key(|(name, ..)| name);
-        for (name, _, bytes) in order {
-            checksum.add(name.as_bytes());
-            checksum.add(bytes);
-        }
-        let envelope = Envelope { format: FORMAT, checksum: checksum.text(), model };
+        let arrays = bytes.iter().map(|(name, _, bytes)| (name.as_str(), bytes.as_slice()));
+        let checksum = checksum(model.get(), arrays.collect());
+        let envelope = Envelope { format: FORMAT, checksum, model };
         let json = serde_json::to_string(&envelope).expect("plain data serialises");
         let views = bytes.iter().map(|(name, shape, bytes)| {
             let view = TensorView::new(Dtype::F64, shape.clone(), bytes);
@@ -121,22 +112,15 @@ impl Model {
         let envelope = read_envelope(bytes)?;
         let file = SafeTensors::deserialize(bytes)
             .map_err(|e| Problem::Damaged(format!("safetensors: {e}")))?;
-        let mut checksum = Checksum::default();
-        checksum.add(envelope.model.get().as_bytes());
-        let mut names = file.names();
-        names.sort_unstable();
-        for name in names {
-            checksum.add(name.as_bytes());
-            let view = file.tensor(name).map_err(|e| Problem::Damaged(e.to_string()))?;
-            checksum.add(view.data());
-        }
-        if checksum.text() != envelope.checksum {
+        let views = file.tensors();
+        let arrays = views.iter().map(|(name, view)| (name.as_str(), view.data()));
+        if checksum(envelope.model.get(), arrays.collect()) != envelope.checksum {
             return Err(Problem::Damaged("its checksum is wrong".into()));
         }
         let metadata: Metadata = serde_json::from_str(envelope.model.get())
             .map_err(|e| Problem::Damaged(format!("metadata: {e}")))?;
         let mut tensors = Vec::new();
-        for (name, view) in file.tensors() {
+        for (name, view) in views {
             tensors.push(read_tensor(name, &view)?);
         }
         let (projections, posterior): (Vec<_>, Vec<_>) =
@@ -181,25 +165,16 @@ impl Model {
     }
 }
 
-/// FNV-1a in 64 bits: not against malice, but against a flipped bit.
-struct Checksum(u64);
-
-impl Default for Checksum {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+/// FNV-1a in 64 bits over the text and the arrays, by name: not against malice, but against a
+/// flipped bit.
+fn checksum(text: &str, mut arrays: Vec<(&str, &[u8])>) -> String {
+    arrays.sort_unstable_by_key(|(name, _)| *name);
+    let parts = arrays.iter().flat_map(|(name, bytes)| [name.as_bytes(), bytes]);
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in std::iter::once(text.as_bytes()).chain(parts).flatten() {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     }
-}
-
-impl Checksum {
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-
-    fn text(&self) -> String {
-        format!("{:016x}", self.0)
-    }
+    format!("{hash:016x}")
 }
 
 /// What is wrong with the bytes of a file.

@@ -3,6 +3,7 @@
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::linalg;
+use crate::named;
 use crate::optimize::{Lbfgs, lbfgs};
 use crate::rng::{Purpose, stream};
 use rand_distr::{Distribution, StandardNormal};
@@ -46,13 +47,7 @@ impl Directions {
 impl FromStr for Directions {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, d)| *d).ok_or_else(|| {
-            Error::UnknownName {
-                kind: "directions",
-                name: name.into(),
-                known: Self::ALL.iter().map(|(n, _)| *n).collect(),
-            }
-        })
+        named::find("directions", &Self::ALL, name)
     }
 }
 

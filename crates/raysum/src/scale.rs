@@ -75,12 +75,6 @@ impl Scaler {
         Self { x: columns, y: target }
     }
 
-    /// Standardised copy of the rows `range` of `x`.
-    pub fn apply_rows(&self, x: MatrixRef<'_>, range: Range<usize>) -> Matrix {
-        let start = range.start;
-        Matrix::from_fn(range.len(), x.columns(), |i, j| self.x[j].apply(x.at(start + i, j)))
-    }
-
     /// Standardised copy of `y`.
     pub fn apply_y(&self, y: &[f64]) -> Vec<f64> {
         y.iter().map(|&v| self.y.apply(v)).collect()

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 19] = [
+const ORDER: [&str; 20] = [
     "error",
+    "named",
     "file",
     "rng",
     "optimize",

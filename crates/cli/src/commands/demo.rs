@@ -6,9 +6,9 @@ use crate::picture::{self, Held};
 use crate::score::Scores;
 use crate::source::{self, TrainingTable};
 use crate::table::{self, Missing, Source};
-use crate::{baseline, interrupt, output, splits, style};
+use crate::{baseline, describe, interrupt, output, splits, style};
 use anyhow::{Context, Result};
-use raysum::{Config, Dataset, Matrix, Model, Prediction};
+use raysum::{Config, Dataset, Model, Prediction};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub(super) fn run(args: &DemoArgs, voice: Voice) -> Result<()> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let cars = folder.join("cars.csv");
-    output::write(&cars, |out| Ok(out.write_all(CARS.as_bytes())?))?;
+    output::write(&cars, |out| out.write_all(CARS.as_bytes()))?;
     let table = table::read(&Source::new(&cars), &table::ReadOptions::default())?;
     let target = table::find_column(&table, TARGET)?;
     let table = source::encode(&table, target, &[], Missing::Error)?;
@@ -46,19 +46,16 @@ struct Demo {
 impl Demo {
     fn fit(table: &TrainingTable) -> Result<Self> {
         let split = splits::holdout(table.y.len(), HOLDOUT, 0).context("the cars are enough")?;
-        let part = |rows: &[usize]| -> (Matrix, Vec<f64>) {
-            (table.x.gather(rows), rows.iter().map(|&i| table.y[i]).collect())
-        };
-        let (x, y) = part(&split.train);
-        let (x_new, truth) = part(&split.test);
-        let mut model = Config::preset(MODEL)?.fit(&Dataset::new(&x, &y)?)?;
-        fit::describe(&mut model, MODEL, table)?;
-        let prediction = model.predict(&x_new)?;
+        let (x, y) = table.part(&split.train);
+        let (x_new, truth) = table.part(&split.test);
+        let mut model = Config::preset(MODEL)?.fit(&Dataset::new(x, &y)?)?;
+        fit::attach(&mut model, MODEL, table)?;
+        let prediction = model.predict(x_new)?;
         let unit = model.scaler().y.std;
         let score = |p: &Prediction| Scores::standardised(&truth, p, unit).in_units(unit);
         let scores = vec![
             ("constant", score(&baseline::constant(&y, truth.len()))),
-            ("linear", score(&baseline::linear(&x, &y, &x_new))),
+            ("linear", score(&baseline::linear(x, &y, x_new))),
             ("raysum", score(&prediction)),
         ];
         Ok(Self { model, truth, prediction, scores })
@@ -85,7 +82,7 @@ impl Demo {
         let held =
             Held { target: TARGET, truth: &self.truth, prediction: &self.prediction, level: LEVEL };
         let svg = picture::draw(&held, &self.model)?;
-        output::write(&files[3].0, |out| Ok(out.write_all(svg.as_bytes())?))?;
+        output::write(&files[3].0, |out| out.write_all(svg.as_bytes()))?;
         Ok(files)
     }
 
@@ -120,7 +117,7 @@ impl Demo {
         }
         text += &style::columns(&rows);
         text += "\nWhat the fitted model goes by:\n";
-        text += &fit::relevance(&self.model, 6);
+        text += &describe::relevance(&self.model, 6);
         text += "\nWritten:\n";
         let rows: Vec<Vec<String>> = files
             .iter()

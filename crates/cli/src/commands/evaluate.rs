@@ -1,7 +1,6 @@
 //! `raysum evaluate`: cross-validation of one or more models on one table.
 
 use super::Voice;
-use super::fit::part;
 use crate::args::EvaluateArgs;
 use crate::progress::Reporter;
 use crate::score::Scores;
@@ -101,8 +100,8 @@ fn cross_validate(
 }
 
 fn one_fold(config: &Config, table: &TrainingTable, split: &Split) -> Result<FoldResult> {
-    let (x, y) = part(table, &split.train);
-    let (x_new, truth) = part(table, &split.test);
+    let (x, y) = table.part(&split.train);
+    let (x_new, truth) = table.part(&split.test);
     let started = Instant::now();
     let model = config.fit(&Dataset::new(x, &y)?)?;
     let seconds = started.elapsed().as_secs_f64();

@@ -5,9 +5,9 @@ use crate::args::FitArgs;
 use crate::progress::Reporter;
 use crate::score::Scores;
 use crate::source::{self, ATTACHMENT, TrainingTable};
-use crate::{interrupt, output, splits, style};
+use crate::{describe, interrupt, output, splits, style};
 use anyhow::Result;
-use raysum::{Config, Dataset, Hyperparameters, MatrixRef, Model};
+use raysum::{Config, Dataset, Hyperparameters, Model};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -16,18 +16,18 @@ use std::time::Instant;
 const MANY_ROWS: usize = 20_000;
 
 /// A model fitted on all rows, and how a fit on part of them scored on the rest.
-pub(crate) struct Fitted {
-    pub(crate) model: Model,
-    pub(crate) holdout: Option<Holdout>,
-    pub(crate) evaluations: usize,
-    pub(crate) seconds: f64,
+struct Fitted {
+    model: Model,
+    holdout: Option<Holdout>,
+    evaluations: usize,
+    seconds: f64,
 }
 
 /// Scores on held-out rows.
-pub(crate) struct Holdout {
-    pub(crate) rows: usize,
-    pub(crate) scores: Scores,
-    pub(crate) standardised: Scores,
+struct Holdout {
+    rows: usize,
+    scores: Scores,
+    standardised: Scores,
 }
 
 pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
@@ -38,7 +38,7 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     let table = source::training(&args.table)?;
     voice.notes(&table.notes);
     let mut fitted = fit(&config, &table, args.holdout, voice)?;
-    describe(&mut fitted.model, &args.model, &table)?;
+    attach(&mut fitted.model, &args.model, &table)?;
     if let Some(path) = &args.output {
         interrupt::whole(|| fitted.model.save(path))?;
     }
@@ -55,21 +55,16 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
 
 /// Holds out a share of the rows, fits to the others and scores; then fits to all rows, starting
 /// from the hyperparameters found.
-pub(crate) fn fit(
-    config: &Config,
-    table: &TrainingTable,
-    share: f64,
-    voice: Voice,
-) -> Result<Fitted> {
+fn fit(config: &Config, table: &TrainingTable, share: f64, voice: Voice) -> Result<Fitted> {
     let started = Instant::now();
     let mut evaluations = 0;
     let mut first: Option<Hyperparameters> = None;
     let mut holdout = None;
     if let Some(split) = splits::holdout(table.y.len(), share, config.seed) {
-        let (x, y) = part(table, &split.train);
+        let (x, y) = table.part(&split.train);
         let model =
             search(config, &Dataset::new(x, &y)?, None, "fit without held-out rows", voice)?;
-        let (x, y) = part(table, &split.test);
+        let (x, y) = table.part(&split.test);
         let unit = model.scaler().y.std;
         let standardised = Scores::standardised(&y, &model.predict(x)?, unit);
         let scores = standardised.in_units(unit);
@@ -110,13 +105,8 @@ fn search(
     Ok(model)
 }
 
-/// Some rows of the table, X without a copy.
-pub(crate) fn part<'a>(table: &'a TrainingTable, rows: &'a [usize]) -> (MatrixRef<'a>, Vec<f64>) {
-    (MatrixRef::from(&table.x).choose(rows), rows.iter().map(|&i| table.y[i]).collect())
-}
-
 /// Keeps with the model where it came from and how tables are encoded for it.
-pub(crate) fn describe(model: &mut Model, preset: &str, table: &TrainingTable) -> Result<()> {
+pub(crate) fn attach(model: &mut Model, preset: &str, table: &TrainingTable) -> Result<()> {
     model.column_names = Some(table.encoding.expanded_names());
     model.attachments.insert(ATTACHMENT.into(), serde_json::to_value(&table.encoding)?);
     model.attachments.insert("preset".into(), Value::from(preset));
@@ -154,7 +144,7 @@ fn summary(fitted: &Fitted, preset: &str, table: &TrainingTable) -> String {
         model.report().rows,
         model.columns(),
         table.encoding.target,
-        engine(model)
+        describe::engine(model)
     );
     let row = |name: &str, value: String| vec![name.to_string(), value];
     let mut rows = vec![
@@ -182,39 +172,6 @@ fn summary(fitted: &Fitted, preset: &str, table: &TrainingTable) -> String {
         text += "the search ended at its limit of evaluations; raise --max-evaluations\n";
     }
     text += "relevance of the columns:\n";
-    text += &relevance(model, 8);
-    text
-}
-
-/// The engine in words.
-pub(crate) fn engine(model: &Model) -> String {
-    match model.features() {
-        Some(p) => format!("{} engine with {p} features", model.engine()),
-        None => format!("{} engine", model.engine()),
-    }
-}
-
-/// The most relevant columns with bars.
-pub(crate) fn relevance(model: &Model, most: usize) -> String {
-    let names = model.column_names.clone().unwrap_or_default();
-    let name = |i: usize| names.get(i).cloned().unwrap_or(format!("column {i}"));
-    let mut order: Vec<usize> = (0..model.columns()).collect();
-    order.sort_by(|a, b| model.relevance()[*b].total_cmp(&model.relevance()[*a]));
-    let top = order.first().map_or(0.0, |&i| model.relevance()[i]);
-    let rows: Vec<Vec<String>> = order
-        .iter()
-        .take(most)
-        .map(|&i| {
-            let share = model.relevance()[i];
-            let length = if top > 0.0 { share / top } else { 0.0 };
-            let bar = style::bar(length, 24);
-            let padding = " ".repeat(24 - bar.chars().count());
-            vec![name(i), format!("{:.1} %", 100.0 * share), bar + &padding]
-        })
-        .collect();
-    let mut text = style::columns(&rows);
-    if order.len() > most {
-        text += &format!("  … and {} more\n", order.len() - most);
-    }
+    text += &describe::relevance(model, 8);
     text
 }

@@ -1,9 +1,9 @@
 //! `raysum inspect`: what a model file holds.
 
-use super::{Voice, fit};
+use super::Voice;
 use crate::args::InspectArgs;
 use crate::source::ATTACHMENT;
-use crate::{output, style};
+use crate::{describe, output, style};
 use anyhow::Result;
 use raysum::Model;
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ fn text(model: &Model) -> String {
     let unit = model.scaler().y.std;
     let mut rows = vec![
         row("model", preset(model).into()),
-        row("engine", fit::engine(model)),
+        row("engine", describe::engine(model)),
         row("target", target(model).unwrap_or("(not recorded)").into()),
         row("training rows", model.report().rows.to_string()),
         row("columns", model.columns().to_string()),
@@ -87,15 +87,13 @@ fn text(model: &Model) -> String {
         column_length_scales(model)
     };
     text += "relevance of the columns:\n";
-    text += &fit::relevance(model, usize::MAX);
+    text += &describe::relevance(model, usize::MAX);
     text
 }
 
 fn column_length_scales(model: &Model) -> String {
-    let names = model.column_names.clone().unwrap_or_default();
-    let name = |i: usize| names.get(i).cloned().unwrap_or(format!("column {i}"));
     let scales = model.hyperparameters().column_length_scales.iter().enumerate();
-    let rows: Vec<_> = scales.map(|(i, s)| vec![name(i), style::number(*s)]).collect();
+    let rows: Vec<_> = scales.map(|(i, s)| vec![model.column_name(i), style::number(*s)]).collect();
     "length-scales, in standard deviations of each column:\n".to_string() + &style::columns(&rows)
 }
 

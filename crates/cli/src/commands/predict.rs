@@ -6,7 +6,7 @@ use crate::{output, source};
 use anyhow::Result;
 use raysum::{Model, Prediction};
 use serde_json::json;
-use std::io::Write;
+use std::io::{self, Write};
 
 pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {
     output::check(&args.output)?;
@@ -20,13 +20,13 @@ pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {
 
 /// Predictions in the order of the table; rows that were left out stay empty, so that line k of
 /// the output always belongs to row k of the input.
-pub(crate) struct Lines {
+struct Lines {
     rows: Vec<Option<[f64; 4]>>,
 }
 
 impl Lines {
     /// Spreads predictions for the rows `kept` over `rows` lines.
-    pub(crate) fn new(p: &Prediction, level: f64, rows: usize, kept: &[usize]) -> Result<Self> {
+    fn new(p: &Prediction, level: f64, rows: usize, kept: &[usize]) -> Result<Self> {
         let (lower, upper) = p.interval(level)?;
         let std = p.std();
         let mut lines = vec![None; rows];
@@ -36,7 +36,7 @@ impl Lines {
         Ok(Self { rows: lines })
     }
 
-    fn csv(&self, out: &mut dyn Write) -> Result<()> {
+    fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "mean,std,lower,upper")?;
         for line in &self.rows {
             match line {
@@ -49,7 +49,7 @@ impl Lines {
         Ok(())
     }
 
-    fn json(&self, out: &mut dyn Write) -> Result<()> {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         for line in &self.rows {
             let value = match line {
                 Some([mean, std, lower, upper]) => {

@@ -15,8 +15,6 @@ const MOST_FEATURES: usize = 20_000;
 /// Both engines over the same rows; the dense one is made when it is first wanted.
 #[derive(Debug)]
 pub struct Auto<'a> {
-    rows: StandardRows<'a>,
-    y: Vec<f64>,
     weight: Weight<'a>,
     dense: Option<Dense>,
 }
@@ -24,12 +22,12 @@ pub struct Auto<'a> {
 impl<'a> Auto<'a> {
     /// Takes standardised rows.
     pub fn new(rows: StandardRows<'a>, y: Vec<f64>) -> Self {
-        Self { weight: Weight::new(rows.clone(), y.clone()), rows, y, dense: None }
+        Self { weight: Weight::new(rows, y), dense: None }
     }
 
     /// The weight engine's feature map, where that engine is the cheaper one (or the only one).
     fn map(&self, prior: &Prior) -> Result<Option<FeatureMap>> {
-        let rows = self.y.len();
+        let rows = self.weight.y.len();
         let too_large = rows > DENSE_LIMIT;
         let limit =
             if too_large { MOST_FEATURES } else { break_even(rows, prior.kernel.views.rows()) };
@@ -43,7 +41,7 @@ impl<'a> Auto<'a> {
     }
 
     fn dense(&mut self) -> &mut Dense {
-        let (rows, y) = (&self.rows, &self.y);
+        let Weight { rows, y } = &self.weight;
         self.dense.get_or_insert_with(|| Dense::new(rows.block(0..rows.len()), y.clone()))
     }
 }

@@ -25,8 +25,8 @@ pub use features::FeatureMap;
 pub use posterior::WeightPosterior;
 pub use statistics::Statistics;
 
-use super::{AdditiveKernel, Engine, Evaluation, Posterior, Prior};
-use crate::basis::Occupancy;
+use super::{Engine, Evaluation, Posterior, Prior};
+use crate::basis::{Occupancy, lattice_spacing};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::linalg::{self, Threads};
@@ -46,8 +46,8 @@ const BLOCK_NUMBERS: usize = 4_000_000;
 /// Training rows.
 #[derive(Debug)]
 pub struct Weight<'a> {
-    rows: StandardRows<'a>,
-    y: Vec<f64>,
+    pub(super) rows: StandardRows<'a>,
+    pub(super) y: Vec<f64>,
 }
 
 /// The share of each sub-kernel's variance that a basis may leave out. What is left out of K has
@@ -64,11 +64,6 @@ impl<'a> Weight<'a> {
         Self { rows, y }
     }
 
-    /// Fails unless the engine can express this kernel.
-    pub fn check_form(kernel: &AdditiveKernel) -> Result<()> {
-        features::check_form(kernel)
-    }
-
     /// The feature map for this prior and these rows.
     pub fn feature_map(&self, prior: &Prior) -> Result<FeatureMap> {
         self.feature_map_below(prior, usize::MAX)
@@ -79,7 +74,7 @@ impl<'a> Weight<'a> {
     pub(super) fn feature_map_below(&self, prior: &Prior, limit: usize) -> Result<FeatureMap> {
         features::check_form(&prior.kernel)?;
         let tolerance = tolerance(prior, self.y.len());
-        let spacing = features::spacing(&prior.kernel, tolerance);
+        let spacing = lattice_spacing(prior.kernel.sub_kernel, tolerance);
         let mut views = vec![Occupancy::new(spacing); prior.kernel.views.rows()];
         for range in blocks(self.y.len(), 8192) {
             let rows = range.len();
@@ -97,7 +92,7 @@ impl<'a> Weight<'a> {
         let parts = self.by_stream(
             map,
             prior,
-            |_| Statistics::new(map.len()),
+            || Statistics::new(map.len()),
             |sum, block| {
                 sum.add(&block.phi, &block.targets);
             },
@@ -117,7 +112,7 @@ impl<'a> Weight<'a> {
         &self,
         map: &FeatureMap,
         prior: &Prior,
-        start: impl Fn(usize) -> S + Sync,
+        start: impl Fn() -> S + Sync,
         add: impl Fn(&mut S, &Block) + Sync,
     ) -> Vec<S> {
         // Every stream has a p × p sum of its own; where those are large, a few must do.
@@ -128,7 +123,7 @@ impl<'a> Weight<'a> {
         (0..streams.min(all.len()))
             .into_par_iter()
             .map(|stream| {
-                let mut sum = start(stream);
+                let mut sum = start();
                 for range in all.iter().skip(stream).step_by(streams) {
                     add(&mut sum, &self.block(map, prior, range.clone()));
                 }
@@ -158,7 +153,7 @@ impl<'a> Weight<'a> {
         let parts = self.by_stream(
             map,
             prior,
-            |_| Gathered::new(shape),
+            || Gathered::new(shape),
             |sum, block| {
                 let smoothed = linalg::symmetric_product(&covariance, &block.phi, p);
                 let residuals = block.residuals(&solution.mean);
@@ -225,9 +220,8 @@ impl Block {
     /// y − c − Φμ.
     fn residuals(&self, mean: &[f64]) -> Vec<f64> {
         let p = mean.len();
-        let residual = |(i, target): (usize, &f64)| {
-            target - features::dot(&self.phi[i * p..(i + 1) * p], mean)
-        };
+        let residual =
+            |(i, target): (usize, &f64)| target - linalg::dot(&self.phi[i * p..(i + 1) * p], mean);
         self.targets.iter().enumerate().map(residual).collect()
     }
 }

@@ -4,7 +4,7 @@ use super::{NAME, tiles};
 use crate::data::Matrix;
 use crate::engine::{Marginals, Posterior, Prior, Tensor};
 use crate::error::{Error, Result};
-use crate::linalg::{self, Threads};
+use crate::linalg::{self, Threads, dot};
 
 /// f given the training rows, by dense algebra.
 #[derive(Debug)]
@@ -57,24 +57,17 @@ impl DensePosterior {
         prior: &Prior,
         tensors: &[Tensor],
     ) -> std::result::Result<Self, String> {
-        let take = |name: &str| {
-            let found = tensors.iter().position(|t| t.name == name);
-            found.map(|i| tensors[i].clone()).ok_or(format!("array '{name}' is missing"))
-        };
+        let take = |name| Tensor::find(tensors, name);
         let (z, a, precision, packed) =
             (take("z")?, take("a")?, take("precision")?, take("factor")?);
         let n = a.values.len();
-        let views = prior.kernel.views.rows();
-        for (tensor, shape) in [
-            (&z, vec![views, n]),
-            (&a, vec![n]),
-            (&precision, vec![n]),
-            (&packed, vec![n * (n + 1) / 2]),
-        ] {
-            if n == 0 || tensor.shape != shape {
-                return Err(format!("array '{}' has shape {:?}", tensor.name, tensor.shape));
-            }
+        if n == 0 {
+            return Err("there are no rows".into());
         }
+        z.check_shape(&[prior.kernel.views.rows(), n])?;
+        a.check_shape(&[n])?;
+        precision.check_shape(&[n])?;
+        packed.check_shape(&[n * (n + 1) / 2])?;
         let factor = linalg::unpack_lower(&packed.values, n);
         if (0..n).any(|k| factor[k * n + k] <= 0.0) {
             return Err("array 'factor' has a pivot that is not positive".into());
@@ -82,19 +75,9 @@ impl DensePosterior {
         if precision.values.iter().any(|p| *p <= 0.0) {
             return Err("array 'precision' has an entry that is not positive".into());
         }
-        Ok(Self { z: z.values, a: a.values, precision: precision.values, factor })
+        let (z, a) = (z.values.clone(), a.values.clone());
+        Ok(Self { z, a, precision: precision.values.clone(), factor })
     }
-}
-
-/// A dot product in eight lanes: fast, and the same bits everywhere.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut lanes = [0.0; 8];
-    for (a, b) in a.chunks(8).zip(b.chunks(8)) {
-        for ((a, b), lane) in a.iter().zip(b).zip(&mut lanes) {
-            *lane += a * b;
-        }
-    }
-    lanes.iter().sum()
 }
 
 impl Posterior for DensePosterior {
@@ -162,16 +145,11 @@ impl Posterior for DensePosterior {
     fn tensors(&self) -> Vec<Tensor> {
         let n = self.rows();
         let packed = linalg::pack_lower(&self.factor, n);
-        let tensor = |name: &str, shape: Vec<usize>, values: Vec<f64>| Tensor {
-            name: name.into(),
-            shape,
-            values,
-        };
         vec![
-            tensor("z", vec![self.z.len() / n, n], self.z.clone()),
-            tensor("a", vec![n], self.a.clone()),
-            tensor("precision", vec![n], self.precision.clone()),
-            tensor("factor", vec![packed.len()], packed),
+            Tensor::new("z", vec![self.z.len() / n, n], self.z.clone()),
+            Tensor::new("a", vec![n], self.a.clone()),
+            Tensor::new("precision", vec![n], self.precision.clone()),
+            Tensor::new("factor", vec![packed.len()], packed),
         ]
     }
 }

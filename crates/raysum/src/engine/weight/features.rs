@@ -1,9 +1,10 @@
 //! The features Φ of all sub-kernels: one basis per view, products of bases for degrees 2 and 3.
 
-use crate::basis::{Basis, Occupancy, lattice_spacing};
+use crate::basis::{Basis, Occupancy};
 use crate::engine::AdditiveKernel;
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
+use crate::linalg::dot;
 use pulp::Arch;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -44,20 +45,14 @@ pub(super) fn check_form(kernel: &AdditiveKernel) -> Result<()> {
     Ok(())
 }
 
-/// The spacing of the lattices on which data is counted, for this tolerance.
-pub(super) fn spacing(kernel: &AdditiveKernel, tolerance: f64) -> f64 {
-    lattice_spacing(kernel.sub_kernel, tolerance)
-}
-
 impl FeatureMap {
     /// The map that leaves out at most `tolerance` of every sub-kernel's variance over the data,
-    /// which is counted in one occupancy per view.
+    /// which is counted in one occupancy per view. The kernel's form is known to be right.
     pub(super) fn new(
         kernel: &AdditiveKernel,
         occupancies: &[Occupancy],
         tolerance: f64,
     ) -> Result<Self> {
-        check_form(kernel)?;
         let degree_of: Vec<usize> =
             kernel.degrees.iter().flat_map(|&d| std::iter::repeat_n(d, d)).collect();
         let views: Vec<Basis> = occupancies
@@ -65,15 +60,27 @@ impl FeatureMap {
             .zip(&degree_of)
             .map(|(o, &degree)| Basis::new(kernel.sub_kernel, o, tolerance / (2 * degree) as f64))
             .collect::<Result<_>>()?;
+        Self::assemble(kernel, views, |_, views| products(views, tolerance / 2.0))
+    }
+
+    /// A map from its bases; `products` gives the products of sub-kernel j, of degree 2 or 3, from
+    /// the bases of its views.
+    pub(super) fn assemble<E>(
+        kernel: &AdditiveKernel,
+        views: Vec<Basis>,
+        products: impl Fn(usize, &[Basis]) -> std::result::Result<Vec<Product>, E>,
+    ) -> std::result::Result<Self, E> {
         let mut blocks = Vec::with_capacity(kernel.degrees.len());
         let mut next = 0;
-        for block in kernel.blocks() {
-            let products = if block.len() == 1 {
-                Vec::new()
-            } else {
-                products(&views[block.clone()], tolerance / 2.0)?
+        for (j, block) in kernel.blocks().enumerate() {
+            let (products, len) = match &views[block.clone()] {
+                [only] => (Vec::new(), only.len()),
+                several => {
+                    let products = products(j, several)?;
+                    let len = products.len();
+                    (products, len)
+                }
             };
-            let len = if block.len() == 1 { views[block.start].len() } else { products.len() };
             blocks.push(Block { views: block, features: next..next + len, products });
             next += len;
         }
@@ -212,18 +219,6 @@ impl Scratch {
         let room = || std::array::from_fn(|_| vec![0.0; longest]);
         Self { values: room(), slopes: room() }
     }
-}
-
-/// A dot product in eight lanes: vectorised, and the same bits everywhere.
-#[inline(always)]
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut lanes = [0.0; 8];
-    for (a, b) in a.chunks(8).zip(b.chunks(8)) {
-        for ((a, b), lane) in a.iter().zip(b).zip(&mut lanes) {
-            *lane += a * b;
-        }
-    }
-    lanes.iter().sum()
 }
 
 /// The products of eigenfunctions with the largest products of eigenvalues, such that the others'

@@ -1,13 +1,14 @@
 //! The weight-space posterior: feature map, statistics and the factor of C. No training rows.
 
-use super::features::{Block, FeatureMap, Product, check_form, dot};
+use super::features::{Block, FeatureMap, Product, check_form};
 use super::statistics::{Solution, Statistics};
 use super::{NAME, blocks};
 use crate::basis::Basis;
 use crate::data::Matrix;
 use crate::engine::{Marginals, Posterior, Prior, Tensor};
 use crate::error::{Error, Result};
-use crate::linalg::{self, Threads};
+use crate::kernel::SubKernel;
+use crate::linalg::{self, Threads, dot};
 use std::sync::OnceLock;
 
 /// f given the training rows, by their statistics.
@@ -49,7 +50,7 @@ impl WeightPosterior {
     fn whitened(&self, phi: &[f64]) -> Vec<f64> {
         let p = self.map.len();
         let mut v = phi.to_vec();
-        for row in v.chunks_mut(p.max(1)) {
+        for row in v.chunks_mut(p) {
             row.iter_mut().zip(&self.solution.root).for_each(|(v, r)| *v *= r);
         }
         // Row-major Φ is Φ' in columns, which is what the solve wants.
@@ -67,7 +68,7 @@ impl WeightPosterior {
     }
 
     fn variances(&self, prior: &Prior, phi: &[f64]) -> Vec<f64> {
-        let p = self.map.len().max(1);
+        let p = self.map.len();
         let whitened = self.whitened(phi);
         phi.chunks(p)
             .zip(whitened.chunks(p))
@@ -76,7 +77,7 @@ impl WeightPosterior {
     }
 
     fn means(&self, phi: &[f64]) -> Vec<f64> {
-        phi.chunks(self.map.len().max(1)).map(|row| dot(row, &self.solution.mean)).collect()
+        phi.chunks(self.map.len()).map(|row| dot(row, &self.solution.mean)).collect()
     }
 
     /// Reads the arrays that [`Posterior::tensors`] wrote.
@@ -84,19 +85,14 @@ impl WeightPosterior {
         prior: &Prior,
         tensors: &[Tensor],
     ) -> std::result::Result<Self, String> {
-        let take = |name: &str| {
-            let found = tensors.iter().find(|t| t.name == name);
-            found.ok_or(format!("array '{name}' is missing"))
-        };
+        let take = |name: &str| Tensor::find(tensors, name);
         check_form(&prior.kernel).map_err(|e| e.to_string())?;
-        let map = read_map(prior, &take)?;
+        let map = read_map(prior, tensors)?;
         let p = map.len();
         let (totals, moments, packed) = (take("totals")?, take("moments")?, take("gram")?);
-        for (tensor, shape) in [(totals, 2), (moments, p), (packed, p * (p + 1) / 2)] {
-            if tensor.shape != [shape] {
-                return Err(format!("array '{}' has shape {:?}", tensor.name, tensor.shape));
-            }
-        }
+        totals.check_shape(&[2])?;
+        moments.check_shape(&[p])?;
+        packed.check_shape(&[p * (p + 1) / 2])?;
         let statistics = Statistics {
             rows: whole(totals.values[0], 1e15).ok_or("the number of rows is no count")? as u64,
             square: totals.values[1],
@@ -118,63 +114,58 @@ fn whole(value: f64, most: f64) -> Option<i64> {
 }
 
 /// The feature map of a file, with every size checked.
-fn read_map<'t>(
-    prior: &Prior,
-    take: &impl Fn(&str) -> std::result::Result<&'t Tensor, String>,
-) -> std::result::Result<FeatureMap, String> {
-    let mut views = Vec::new();
-    for view in 0..prior.kernel.views.rows() {
-        let bad = |what: &str| format!("view {view}: {what}");
-        let spacing = take(&format!("spacing.{view}"))?;
-        let cells = take(&format!("cells.{view}"))?;
-        let eigenvalues = take(&format!("eigenvalues.{view}"))?;
-        let transform = take(&format!("transform.{view}"))?;
-        let (m, r) = (cells.values.len(), eigenvalues.values.len());
-        if transform.shape != [m, r] || m == 0 || spacing.values.len() != 1 {
-            return Err(bad("its arrays do not fit together"));
-        }
-        let spacing = spacing.values[0];
-        if !(spacing > 0.0 && spacing <= 1.0) {
-            return Err(bad("its spacing is out of range"));
-        }
-        let whole: Option<Vec<i64>> = cells.values.iter().map(|c| whole(*c, 1e15)).collect();
-        let cells = whole.ok_or(bad("its cells are not whole numbers"))?;
-        let rising = cells.windows(2).all(|pair| pair[0] < pair[1]);
-        if !rising || cells[m - 1] - cells[0] > 200_000 {
-            return Err(bad("its cells are out of order"));
-        }
-        views.push(Basis::from_parts(
-            prior.kernel.sub_kernel,
-            spacing,
-            cells,
-            transform.values.clone(),
-            eigenvalues.values.clone(),
-        ));
+fn read_map(prior: &Prior, tensors: &[Tensor]) -> std::result::Result<FeatureMap, String> {
+    let kernel = &prior.kernel;
+    let views = (0..kernel.views.rows()).map(|view| {
+        read_basis(kernel.sub_kernel, view, tensors).map_err(|what| format!("view {view}: {what}"))
+    });
+    let views = views.collect::<std::result::Result<_, _>>()?;
+    FeatureMap::assemble(kernel, views, |j, views| read_products(j, views, tensors))
+}
+
+fn read_basis(
+    kernel: SubKernel,
+    view: usize,
+    tensors: &[Tensor],
+) -> std::result::Result<Basis, String> {
+    let take = |name: &str| Tensor::find(tensors, &format!("{name}.{view}"));
+    let (spacing, cells) = (take("spacing")?, take("cells")?);
+    let (eigenvalues, transform) = (take("eigenvalues")?, take("transform")?);
+    let (m, r) = (cells.values.len(), eigenvalues.values.len());
+    if transform.shape != [m, r] || m == 0 || r == 0 || spacing.values.len() != 1 {
+        return Err("its arrays do not fit together".into());
     }
-    let mut map = FeatureMap { views, blocks: Vec::new() };
-    let mut next = 0;
-    for (j, views) in prior.kernel.blocks().enumerate() {
-        let products: Vec<Product> = if views.len() == 1 {
-            Vec::new()
-        } else {
-            let tensor = take(&format!("products.{j}"))?;
-            let read = |row: &[f64]| -> Option<Product> {
-                let mut product = [0; 3];
-                for (slot, view) in views.clone().enumerate() {
-                    let index = whole(row[slot], 1e9)?;
-                    let known = (0..map.views[view].len() as i64).contains(&index);
-                    product[slot] = known.then_some(index as u32)?;
-                }
-                Some(product)
-            };
-            let rows: Option<Vec<Product>> = tensor.values.chunks_exact(3).map(read).collect();
-            rows.ok_or(format!("array '{}' names features that are not there", tensor.name))?
-        };
-        let len = if views.len() == 1 { map.views[views.start].len() } else { products.len() };
-        map.blocks.push(Block { views, features: next..next + len, products });
-        next += len;
+    let spacing = spacing.values[0];
+    if !(spacing > 0.0 && spacing <= 1.0) {
+        return Err("its spacing is out of range".into());
     }
-    Ok(map)
+    let cells: Option<Vec<i64>> = cells.values.iter().map(|c| whole(*c, 1e15)).collect();
+    let cells = cells.ok_or("its cells are not whole numbers")?;
+    let rising = cells.windows(2).all(|pair| pair[0] < pair[1]);
+    if !rising || cells[m - 1] - cells[0] > 200_000 {
+        return Err("its cells are out of order".into());
+    }
+    let (transform, eigenvalues) = (transform.values.clone(), eigenvalues.values.clone());
+    Ok(Basis::from_parts(kernel, spacing, cells, transform, eigenvalues))
+}
+
+fn read_products(
+    j: usize,
+    views: &[Basis],
+    tensors: &[Tensor],
+) -> std::result::Result<Vec<Product>, String> {
+    let tensor = Tensor::find(tensors, &format!("products.{j}"))?;
+    let read = |row: &[f64]| -> Option<Product> {
+        let mut product = [0; 3];
+        for (slot, view) in views.iter().enumerate() {
+            let index = whole(row[slot], 1e9)?;
+            product[slot] = (0..view.len() as i64).contains(&index).then_some(index as u32)?;
+        }
+        Some(product)
+    };
+    let rows: Option<Vec<Product>> = tensor.values.chunks_exact(3).map(read).collect();
+    let rows = rows.filter(|rows| !rows.is_empty());
+    rows.ok_or(format!("array '{}' names features that are not there", tensor.name))
 }
 
 impl Posterior for WeightPosterior {
@@ -233,7 +224,7 @@ impl Posterior for WeightPosterior {
         let component = |(block, variance): (&Block, &f64)| {
             let at = &block.features;
             let mut f = Marginals { mean: Vec::new(), variance: Vec::new() };
-            for row in phi.chunks(p.max(1)) {
+            for row in phi.chunks(p) {
                 let own = &row[at.clone()];
                 f.mean.push(dot(own, &self.solution.mean[at.clone()]));
                 let spread: f64 = at
@@ -270,7 +261,7 @@ impl Posterior for WeightPosterior {
             let targets: Vec<f64> = y[range].iter().map(|y| y - prior.mean).collect();
             linalg::add_product(&mut moments, &phi, &targets);
             let whitened = self.whitened(&phi);
-            for (i, (phi, v)) in phi.chunks(p.max(1)).zip(whitened.chunks(p.max(1))).enumerate() {
+            for (i, (phi, v)) in phi.chunks(p).zip(whitened.chunks(p)).enumerate() {
                 // Dropping row i divides its residual and its noise by 1 − h_i.
                 let leverage = dot(v, v).min(1.0 - 1e-12);
                 let residual = (targets[i] - means[i]) / (1.0 - leverage);
@@ -288,28 +279,30 @@ impl Posterior for WeightPosterior {
     }
 
     fn tensors(&self) -> Vec<Tensor> {
-        let tensor =
-            |name: String, shape: Vec<usize>, values: Vec<f64>| Tensor { name, shape, values };
         let mut all = Vec::new();
         for (view, basis) in self.map.views.iter().enumerate() {
             let (spacing, cells, transform) = basis.parts();
             let (m, r) = (cells.len(), basis.len());
             let cells = cells.iter().map(|c| *c as f64).collect();
-            all.push(tensor(format!("spacing.{view}"), vec![1], vec![spacing]));
-            all.push(tensor(format!("cells.{view}"), vec![m], cells));
-            all.push(tensor(format!("eigenvalues.{view}"), vec![r], basis.eigenvalues().to_vec()));
-            all.push(tensor(format!("transform.{view}"), vec![m, r], transform.to_vec()));
+            all.push(Tensor::new(format!("spacing.{view}"), vec![1], vec![spacing]));
+            all.push(Tensor::new(format!("cells.{view}"), vec![m], cells));
+            all.push(Tensor::new(
+                format!("eigenvalues.{view}"),
+                vec![r],
+                basis.eigenvalues().to_vec(),
+            ));
+            all.push(Tensor::new(format!("transform.{view}"), vec![m, r], transform.to_vec()));
         }
         for (j, block) in self.map.blocks.iter().enumerate().filter(|(_, b)| b.views.len() > 1) {
             let values: Vec<f64> =
                 block.products.iter().flatten().map(|index| f64::from(*index)).collect();
-            all.push(tensor(format!("products.{j}"), vec![block.products.len(), 3], values));
+            all.push(Tensor::new(format!("products.{j}"), vec![block.products.len(), 3], values));
         }
         let s = &self.statistics;
         let packed = linalg::pack_lower(&s.gram, s.features());
-        all.push(tensor("totals".into(), vec![2], vec![s.rows as f64, s.square]));
-        all.push(tensor("moments".into(), vec![s.features()], s.moments.clone()));
-        all.push(tensor("gram".into(), vec![packed.len()], packed));
+        all.push(Tensor::new("totals", vec![2], vec![s.rows as f64, s.square]));
+        all.push(Tensor::new("moments", vec![s.features()], s.moments.clone()));
+        all.push(Tensor::new("gram", vec![packed.len()], packed));
         all
     }
 }

@@ -1,0 +1,34 @@
+//! Words about a fitted model that several commands print.
+
+use crate::style;
+use raysum::Model;
+
+/// The engine in words.
+pub(crate) fn engine(model: &Model) -> String {
+    match model.features() {
+        Some(p) => format!("{} engine with {p} features", model.engine()),
+        None => format!("{} engine", model.engine()),
+    }
+}
+
+/// The most relevant columns with bars.
+pub(crate) fn relevance(model: &Model, most: usize) -> String {
+    let order = model.ranking();
+    let top = order.first().map_or(0.0, |&i| model.relevance()[i]);
+    let rows: Vec<Vec<String>> = order
+        .iter()
+        .take(most)
+        .map(|&i| {
+            let share = model.relevance()[i];
+            let length = if top > 0.0 { share / top } else { 0.0 };
+            let bar = style::bar(length, 24);
+            let padding = " ".repeat(24 - bar.chars().count());
+            vec![model.column_name(i), format!("{:.1} %", 100.0 * share), bar + &padding]
+        })
+        .collect();
+    let mut text = style::columns(&rows);
+    if order.len() > most {
+        text += &format!("  … and {} more\n", order.len() - most);
+    }
+    text
+}
