@@ -78,8 +78,7 @@ fn training_arrays(args: &TableArgs) -> Result<TrainingTable> {
     // Values are checked here, where the file's name is at hand.
     Dataset::new(&x, &y).with_context(|| format!("{name}"))?;
     let names = (0..x.columns()).map(|i| i.to_string()).collect();
-    let means =
-        (0..x.columns()).map(|j| Standard::of((0..x.rows()).map(|i| x[(i, j)])).mean).collect();
+    let means = Standard::of_columns((&x).into()).into_iter().map(|column| column.mean).collect();
     let mut encoding = Encoding::plain(false, names, means);
     encoding.target = target;
     Ok(TrainingTable { x, y, encoding, notes: Vec::new() })

@@ -13,21 +13,21 @@
 //! data and next to them, so a far outlier costs a few features and not a grid up to it. Outside
 //! the data φ is the Nyström extension: covariances with the data stay right and decay to 0.
 //!
-//! φ and φ' come from a table of polynomials of degree 5, right to about 1e-10, and outside the
-//! table from the sum itself.
+//! φ and φ' come from a table of polynomials, and outside the table from the sum itself.
+
+mod table;
+
+pub use table::Place;
 
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
 use crate::linalg;
+use table::Table;
 
 /// Cells on either side of an occupied one that get a node too.
 const MARGIN: usize = 3;
 /// Widest lattice spacing, in length-scales: an RBF's aliasing error there is below 1e-13.
 const WIDEST: f64 = 0.4;
-/// Pieces of the table per cell. Even, so that nodes, where Matérn kernels have kinks, are ends.
-const PIECES: usize = 4;
-/// Coefficients per piece.
-const TERMS: usize = 6;
 /// No lattice is longer than this many cells, or holds more occupied nodes than the second number.
 const LONGEST: i64 = 100_000;
 const MOST_NODES: usize = 4_000;
@@ -88,6 +88,20 @@ impl Occupancy {
         Ok(())
     }
 
+    /// Takes over the counts of other points.
+    pub fn merge(&mut self, other: &Occupancy) -> Result<()> {
+        if other.counts.is_empty() {
+            return Ok(());
+        }
+        let last = other.first + other.counts.len() as i64 - 1;
+        self.cover(other.first as f64, last as f64)?;
+        let offset = (other.first - self.first) as usize;
+        for (count, more) in self.counts[offset..].iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        Ok(())
+    }
+
     /// Makes room for cells `low` to `high`.
     fn cover(&mut self, low: f64, high: f64) -> Result<()> {
         let (from, to) = if self.counts.is_empty() {
@@ -129,15 +143,38 @@ impl Occupancy {
     }
 }
 
-/// The features φ of one view.
+/// The features as a sum over nodes, φ(z) = T' k(u, z).
 #[derive(Clone, Debug)]
-pub struct Basis {
+struct Nodes {
     kernel: SubKernel,
     spacing: f64,
     /// Cells of the nodes, in order; a node stands in the middle of its cell.
     cells: Vec<i64>,
-    /// T with φ(z) = k(z, u)' T, row-major (nodes by features).
+    /// T, row-major (nodes by features).
     transform: Vec<f64>,
+}
+
+impl Nodes {
+    fn features(&self) -> usize {
+        self.transform.len().checked_div(self.cells.len()).unwrap_or(0)
+    }
+
+    /// Writes Σ_u f(k, (z−u)², z−u) T_u.
+    #[inline(never)]
+    fn sum(&self, z: f64, out: &mut [f64], f: impl Fn(SubKernel, f64, f64) -> f64) {
+        out.fill(0.0);
+        for (cell, row) in self.cells.iter().zip(self.transform.chunks(out.len().max(1))) {
+            let gap = z - (*cell as f64 + 0.5) * self.spacing;
+            let value = f(self.kernel, gap * gap, gap);
+            out.iter_mut().zip(row).for_each(|(o, t)| *o += value * t);
+        }
+    }
+}
+
+/// The features φ of one view.
+#[derive(Clone, Debug)]
+pub struct Basis {
+    nodes: Nodes,
     /// λ_a, falling.
     eigenvalues: Vec<f64>,
     table: Table,
@@ -189,15 +226,13 @@ impl Basis {
         transform: Vec<f64>,
         eigenvalues: Vec<f64>,
     ) -> Self {
-        let mut basis =
-            Self { kernel, spacing, cells, transform, eigenvalues, table: Table::default() };
-        basis.table = Table::new(&basis);
-        basis
+        let nodes = Nodes { kernel, spacing, cells, transform };
+        Self { table: Table::new(&nodes), nodes, eigenvalues }
     }
 
     /// Spacing, cells of the nodes, and T: all that a file needs to keep (eigenvalues aside).
     pub(crate) fn parts(&self) -> (f64, &[i64], &[f64]) {
-        (self.spacing, &self.cells, &self.transform)
+        (self.nodes.spacing, &self.nodes.cells, &self.nodes.transform)
     }
 
     /// Number of features.
@@ -215,177 +250,40 @@ impl Basis {
         &self.eigenvalues
     }
 
+    /// Where z lies in the table; the other methods want it, so that it is looked up once.
+    #[inline(always)]
+    pub fn place(&self, z: f64) -> Place {
+        self.table.place(z)
+    }
+
     /// Writes φ(z).
     #[inline(always)]
-    pub fn features(&self, z: f64, out: &mut [f64]) {
-        match self.table.find(z) {
-            Some((t, piece)) => polynomial(piece, t, out),
-            None => self.sum(z, out, |kernel, s, _| kernel.value(s)),
+    pub fn features(&self, z: f64, place: Place, out: &mut [f64]) {
+        if place.is_outside() {
+            self.nodes.sum(z, out, |kernel, s, _| kernel.value(s));
+        } else {
+            self.table.features(place, out);
         }
     }
 
     /// Writes φ'(z).
     #[inline(always)]
-    pub fn slopes(&self, z: f64, out: &mut [f64]) {
-        match self.table.find(z) {
-            Some((t, piece)) => polynomial_slope(piece, t, self.table.scale, out),
-            None => self.sum(z, out, |kernel, s, gap| 2.0 * kernel.value_and_slope(s).1 * gap),
+    pub fn slopes(&self, z: f64, place: Place, out: &mut [f64]) {
+        if place.is_outside() {
+            self.nodes.sum(z, out, |kernel, s, gap| 2.0 * kernel.value_and_slope(s).1 * gap);
+        } else {
+            self.table.slopes(place, out);
         }
     }
 
-    /// Σ_u f(k, (z−u)², z−u) T_u, without the table.
-    #[inline(never)]
-    fn sum(&self, z: f64, out: &mut [f64], f: impl Fn(SubKernel, f64, f64) -> f64) {
-        out.fill(0.0);
-        for (cell, row) in self.cells.iter().zip(self.transform.chunks(self.len().max(1))) {
-            let gap = z - (*cell as f64 + 0.5) * self.spacing;
-            let value = f(self.kernel, gap * gap, gap);
-            out.iter_mut().zip(row).for_each(|(o, t)| *o += value * t);
-        }
-    }
-}
-
-/// φ on every node's cell as polynomials, a few pieces per cell.
-#[derive(Clone, Debug, Default)]
-struct Table {
-    first: i64,
-    /// Which cells have pieces: their place, or `u32::MAX`.
-    places: Vec<u32>,
-    /// Per piece: TERMS runs of one coefficient for every feature.
-    coefficients: Vec<f64>,
-    features: usize,
-    /// 1/spacing.
-    inverse: f64,
-    /// dt/dz within a piece, where t runs from −1 to 1.
-    scale: f64,
-}
-
-impl Table {
-    fn new(basis: &Basis) -> Self {
-        let (Some(&first), Some(&last)) = (basis.cells.first(), basis.cells.last()) else {
-            return Self::default();
-        };
-        let features = basis.len();
-        let mut places = vec![u32::MAX; (last - first + 1) as usize];
-        for (place, &cell) in basis.cells.iter().enumerate() {
-            places[(cell - first) as usize] = place as u32;
-        }
-        let fit = Interpolation::new();
-        // φ at the interpolation points of all pieces, as one product k(points, u) T.
-        let m = basis.cells.len();
-        let points: Vec<f64> = basis
-            .cells
-            .iter()
-            .flat_map(|&cell| (0..PIECES).map(move |piece| (cell, piece)))
-            .flat_map(|(cell, piece)| {
-                let middle = cell as f64 + (piece as f64 + 0.5) / PIECES as f64;
-                fit.points.map(|t| (middle + 0.5 * t / PIECES as f64) * basis.spacing)
-            })
-            .collect();
-        let mut kernel = Vec::with_capacity(points.len() * m);
-        for z in &points {
-            let gap = |cell: &i64| z - (*cell as f64 + 0.5) * basis.spacing;
-            kernel.extend(basis.cells.iter().map(|cell| basis.kernel.value(gap(cell).powi(2))));
-        }
-        let values = linalg::row_major_product(&kernel, &basis.transform, m, features);
-        let mut coefficients = vec![0.0; values.len()];
-        let size = TERMS * features;
-        if size > 0 {
-            for (values, out) in values.chunks(size).zip(coefficients.chunks_mut(size)) {
-                fit.coefficients(values, out, features);
-            }
-        }
-        Self {
-            first,
-            places,
-            coefficients,
-            features,
-            inverse: 1.0 / basis.spacing,
-            scale: 2.0 * PIECES as f64 / basis.spacing,
-        }
-    }
-
-    /// The piece that z lies in and z's place in it.
+    /// Σ_a weights_a φ'_a(z).
     #[inline(always)]
-    fn find(&self, z: f64) -> Option<(f64, &[f64])> {
-        let at = z * self.inverse;
-        let cell = floor(at);
-        let index = usize::try_from(cell.saturating_sub(self.first)).ok()?;
-        let place = *self.places.get(index)?;
-        if place == u32::MAX {
-            return None;
+    pub fn weighted_slope(&self, z: f64, place: Place, weights: &[f64]) -> f64 {
+        if place.is_outside() {
+            let mut slopes = vec![0.0; self.len()];
+            self.slopes(z, place, &mut slopes);
+            return linalg::dot(weights, &slopes);
         }
-        let within = (at - cell as f64) * PIECES as f64;
-        let piece = (within as usize).min(PIECES - 1);
-        let t = 2.0 * (within - piece as f64) - 1.0;
-        let size = TERMS * self.features;
-        let start = (place as usize * PIECES + piece) * size;
-        Some((t, &self.coefficients[start..start + size]))
-    }
-}
-
-#[inline(always)]
-fn polynomial(piece: &[f64], t: f64, out: &mut [f64]) {
-    let r = out.len();
-    let (c0, c1, c2) = (&piece[..r], &piece[r..2 * r], &piece[2 * r..3 * r]);
-    let (c3, c4, c5) = (&piece[3 * r..4 * r], &piece[4 * r..5 * r], &piece[5 * r..6 * r]);
-    for a in 0..r {
-        out[a] = c0[a] + t * (c1[a] + t * (c2[a] + t * (c3[a] + t * (c4[a] + t * c5[a]))));
-    }
-}
-
-#[inline(always)]
-fn polynomial_slope(piece: &[f64], t: f64, scale: f64, out: &mut [f64]) {
-    let r = out.len();
-    let (c1, c2) = (&piece[r..2 * r], &piece[2 * r..3 * r]);
-    let (c3, c4, c5) = (&piece[3 * r..4 * r], &piece[4 * r..5 * r], &piece[5 * r..6 * r]);
-    for a in 0..r {
-        let sum = c3[a] * 3.0 + t * (4.0 * c4[a] + t * (5.0 * c5[a]));
-        out[a] = scale * (c1[a] + t * (2.0 * c2[a] + t * sum));
-    }
-}
-
-/// Polynomial interpolation at Chebyshev points on [−1, 1].
-struct Interpolation {
-    points: [f64; TERMS],
-    /// Coefficient k is Σ_i inverse[k][i] value_i.
-    inverse: [[f64; TERMS]; TERMS],
-}
-
-impl Interpolation {
-    fn new() -> Self {
-        let n = TERMS as f64;
-        let point = |i: usize| (std::f64::consts::PI * (i as f64 + 0.5) / n).cos();
-        let points: [f64; TERMS] = std::array::from_fn(point);
-        // T_j's coefficients by its recurrence; values to Chebyshev series by the discrete cosine.
-        let mut chebyshev = [[0.0; TERMS]; TERMS];
-        chebyshev[0][0] = 1.0;
-        chebyshev[1][1] = 1.0;
-        for j in 2..TERMS {
-            for k in 0..TERMS {
-                let shifted = if k > 0 { chebyshev[j - 1][k - 1] } else { 0.0 };
-                chebyshev[j][k] = 2.0 * shifted - chebyshev[j - 2][k];
-            }
-        }
-        let mut inverse = [[0.0; TERMS]; TERMS];
-        for j in 0..TERMS {
-            let weight = if j == 0 { 1.0 / n } else { 2.0 / n };
-            for i in 0..TERMS {
-                let at = (std::f64::consts::PI * j as f64 * (i as f64 + 0.5) / n).cos();
-                for k in 0..TERMS {
-                    inverse[k][i] += weight * at * chebyshev[j][k];
-                }
-            }
-        }
-        Self { points, inverse }
-    }
-
-    /// Coefficients (TERMS runs of r) from values at the points (TERMS runs of r).
-    fn coefficients(&self, values: &[f64], out: &mut [f64], r: usize) {
-        for (row, out) in self.inverse.iter().zip(out.chunks_mut(r)) {
-            for (weight, values) in row.iter().zip(values.chunks(r)) {
-                out.iter_mut().zip(values).for_each(|(o, v)| *o += weight * v);
-            }
-        }
+        self.table.weighted_slope(place, weights)
     }
 }

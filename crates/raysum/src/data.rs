@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 
 /// An owned matrix of `f64`, stored row by row.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matrix {
     data: Vec<f64>,
     rows: usize,
@@ -117,6 +117,12 @@ impl<'a> MatrixRef<'a> {
         Self::strided(rows, columns, data, 1, rows)
     }
 
+    /// One column.
+    pub fn from_column(data: &'a [f64]) -> Self {
+        let rows = data.len();
+        Self { data, rows, columns: 1, row_stride: 1, column_stride: 1, chosen: None }
+    }
+
     fn strided(
         rows: usize,
         columns: usize,
@@ -145,6 +151,18 @@ impl<'a> MatrixRef<'a> {
     pub fn at(&self, i: usize, j: usize) -> f64 {
         let row = self.chosen.map_or(i, |rows| rows[i]);
         self.data[row * self.row_stride + j * self.column_stride]
+    }
+
+    /// Copies row `i`.
+    #[inline]
+    pub fn copy_row(&self, i: usize, out: &mut [f64]) {
+        let row = self.chosen.map_or(i, |rows| rows[i]) * self.row_stride;
+        if self.column_stride == 1 {
+            out.copy_from_slice(&self.data[row..row + self.columns]);
+        } else {
+            let values = self.data[row..].iter().step_by(self.column_stride);
+            out.iter_mut().zip(values).for_each(|(o, v)| *o = *v);
+        }
     }
 
     /// The rows with these indices, in this order, without a copy. Choices do not nest.
@@ -268,6 +286,10 @@ mod tests {
         for (i, value) in by_row.into_iter().enumerate() {
             assert_eq!((a.at(i / 3, i % 3), b.at(i / 3, i % 3)), (value, value));
         }
+        let (mut from_a, mut from_b) = ([0.0; 3], [0.0; 3]);
+        a.choose(&[1]).copy_row(0, &mut from_a);
+        b.copy_row(1, &mut from_b);
+        assert_eq!((from_a, from_b), ([4.0, 5.0, 6.0], [4.0, 5.0, 6.0]));
         let chosen = b.choose(&[1, 1, 0]);
         assert_eq!((chosen.rows(), chosen.at(1, 2), chosen.at(2, 0)), (3, 6.0, 1.0));
     }

@@ -163,22 +163,20 @@ pub(crate) fn add_product(out: &mut [f64], phi: &[f64], v: &[f64]) {
     );
 }
 
-/// Φ S for a symmetric p × p matrix S given in full and row-major Φ (rows × p).
-pub(crate) fn symmetric_product(s: &[f64], phi: &[f64], p: usize) -> Vec<f64> {
-    let mut out = vec![0.0; phi.len()];
+/// Writes Φ S for a symmetric p × p matrix S given in full and row-major Φ (rows × p).
+pub(crate) fn symmetric_product(s: &[f64], phi: &[f64], p: usize, out: &mut [f64]) {
     if p == 0 {
-        return out;
+        return;
     }
     let rows = phi.len() / p;
     matmul(
-        MatMut::from_column_major_slice_mut(&mut out, p, rows),
+        MatMut::from_column_major_slice_mut(out, p, rows),
         Accum::Replace,
         MatRef::from_column_major_slice(s, p, p),
         MatRef::from_column_major_slice(phi, p, rows),
         1.0,
         Par::Seq,
     );
-    out
 }
 
 /// Adds G'X to `out`, all row-major: G is n × r, X is n × d.

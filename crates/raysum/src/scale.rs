@@ -8,6 +8,8 @@ use std::ops::Range;
 /// Standardised inputs are cut off here. No training value comes near (it is at most √n), and a
 /// value this far outside is infinitely far for every kernel, so products stay finite.
 const FAR: f64 = 1e9;
+/// Columns that are measured together: what a line of cache holds.
+const TOGETHER: usize = 8;
 
 /// Mean and standard deviation of one column.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,21 +21,47 @@ pub struct Standard {
 }
 
 impl Standard {
-    /// Mean and standard deviation of `values`, without overflow or cancellation for any finite
-    /// input: values are divided by the largest first, and shifted by the first one.
-    pub fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
-        let largest = values.clone().fold(0.0_f64, |m, v| m.max(v.abs()));
-        let first = values.clone().next().unwrap_or(0.0);
-        if values.clone().all(|v| v == first) {
-            return Self { mean: first, std: 0.0 };
+    /// Mean and standard deviation of `values`.
+    pub fn of(values: &[f64]) -> Self {
+        Self::of_few(MatrixRef::from_column(values), 0..1)[0]
+    }
+
+    /// Mean and standard deviation of every column, without overflow or cancellation for any
+    /// finite input: values are divided by the largest first, and shifted by the first one.
+    pub fn of_columns(x: MatrixRef<'_>) -> Vec<Self> {
+        let starts: Vec<usize> = (0..x.columns()).step_by(TOGETHER).collect();
+        let few = |start: usize| Self::of_few(x, start..(start + TOGETHER).min(x.columns()));
+        starts.into_par_iter().flat_map_iter(few).collect()
+    }
+
+    /// Some columns at once, because in a matrix stored by rows they come together.
+    fn of_few(x: MatrixRef<'_>, columns: Range<usize>) -> Vec<Self> {
+        let mut largest = [0.0_f64; TOGETHER];
+        let mut constant = [true; TOGETHER];
+        let mut first = [0.0; TOGETHER];
+        if x.rows() > 0 {
+            columns.clone().zip(&mut first).for_each(|(j, first)| *first = x.at(0, j));
         }
-        let shifted = values.map(|v| v / largest - first / largest);
-        let n = shifted.clone().count() as f64;
-        let mean = shifted.clone().sum::<f64>() / n;
-        let variance = shifted.map(|v| (v - mean) * (v - mean)).sum::<f64>() / n;
-        let std = (variance.sqrt() * largest).max(f64::MIN_POSITIVE);
-        // Two halves, because first + mean·largest may overflow on the way.
-        Self { mean: ((first / largest) + mean) * largest, std }
+        each(x, &columns, |c, v| {
+            largest[c] = largest[c].max(v.abs());
+            constant[c] &= v == first[c];
+        });
+        let shifted = |c: usize, v: f64| v / largest[c] - first[c] / largest[c];
+        let n = x.rows() as f64;
+        let mut mean = [0.0; TOGETHER];
+        each(x, &columns, |c, v| mean[c] += shifted(c, v));
+        mean.iter_mut().for_each(|m| *m /= n);
+        let mut variance = [0.0; TOGETHER];
+        each(x, &columns, |c, v| variance[c] += (shifted(c, v) - mean[c]).powi(2));
+        let standard = |c: usize| {
+            if constant[c] {
+                return Self { mean: first[c], std: 0.0 };
+            }
+            let std = ((variance[c] / n).sqrt() * largest[c]).max(f64::MIN_POSITIVE);
+            // Two halves, because first + mean·largest may overflow on the way.
+            Self { mean: ((first[c] / largest[c]) + mean[c]) * largest[c], std }
+        };
+        (0..columns.len()).map(standard).collect()
     }
 
     /// The standardised value. Everything in a constant column becomes 0: it carries nothing.
@@ -51,6 +79,13 @@ impl Standard {
     }
 }
 
+/// Hands over every value of some columns, row after row, with its place among the columns.
+fn each(x: MatrixRef<'_>, columns: &Range<usize>, mut add: impl FnMut(usize, f64)) {
+    for i in 0..x.rows() {
+        columns.clone().enumerate().for_each(|(c, j)| add(c, x.at(i, j)));
+    }
+}
+
 /// Standardisation of X and of y.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scaler {
@@ -63,16 +98,13 @@ pub struct Scaler {
 impl Scaler {
     /// Learns the scales from training rows.
     pub fn fit(x: MatrixRef<'_>, y: &[f64]) -> Self {
-        let columns = (0..x.columns())
-            .map(|j| Standard::of((0..x.rows()).map(move |i| x.at(i, j))))
-            .collect();
-        let mut target = Standard::of(y.iter().copied());
+        let mut target = Standard::of(y);
         if target.std == 0.0 {
             // A constant target says nothing of its scale; its own size is the best guess, and
             // keeps every predicted standard deviation finite and above 0.
             target.std = if target.mean == 0.0 { 1.0 } else { target.mean.abs() };
         }
-        Self { x: columns, y: target }
+        Self { x: Standard::of_columns(x), y: target }
     }
 
     /// Standardised copy of `y`.
@@ -96,12 +128,21 @@ impl Scaler {
 pub struct StandardRows<'a> {
     x: MatrixRef<'a>,
     columns: Vec<Standard>,
+    means: Vec<f64>,
+    /// 1/std, or 0 for a constant column.
+    inverses: Vec<f64>,
 }
 
 impl<'a> StandardRows<'a> {
     /// The rows of `x` under this scaler.
     pub fn new(x: MatrixRef<'a>, scaler: &Scaler) -> Self {
-        Self { x, columns: scaler.x.clone() }
+        let inverse = |c: &Standard| if c.std == 0.0 { 0.0 } else { 1.0 / c.std };
+        Self {
+            x,
+            columns: scaler.x.clone(),
+            means: scaler.x.iter().map(|c| c.mean).collect(),
+            inverses: scaler.x.iter().map(inverse).collect(),
+        }
     }
 
     /// Number of rows.
@@ -117,16 +158,22 @@ impl<'a> StandardRows<'a> {
     /// A standardised copy of some rows.
     pub fn block(&self, range: Range<usize>) -> Matrix {
         let mut out = Matrix::zeros(range.len(), self.columns.len());
-        let d = self.columns.len().max(1);
-        out.as_mut_slice().par_chunks_mut(256 * d).enumerate().for_each(|(chunk, out)| {
-            for (i, out) in out.chunks_mut(d).enumerate() {
-                let row = range.start + chunk * 256 + i;
-                for (j, (out, column)) in out.iter_mut().zip(&self.columns).enumerate() {
-                    *out = column.apply(self.x.at(row, j));
-                }
-            }
-        });
+        for (row, out) in range.zip(out.as_mut_slice().chunks_mut(self.columns.len().max(1))) {
+            self.x.copy_row(row, out);
+            self.standardise(out);
+        }
         out
+    }
+
+    fn standardise(&self, row: &mut [f64]) {
+        let widest = row.iter().zip(&self.means).fold(0.0_f64, |w, (v, m)| w.max((v - m).abs()));
+        if widest.is_finite() {
+            for ((v, mean), inverse) in row.iter_mut().zip(&self.means).zip(&self.inverses) {
+                *v = ((*v - mean) * inverse).clamp(-FAR, FAR);
+            }
+        } else {
+            row.iter_mut().zip(&self.columns).for_each(|(v, column)| *v = column.apply(*v));
+        }
     }
 }
 
@@ -135,7 +182,7 @@ mod tests {
     use super::*;
 
     fn of(values: &[f64]) -> Standard {
-        Standard::of(values.iter().copied())
+        Standard::of(values)
     }
 
     #[test]

@@ -126,11 +126,11 @@ struct Summary {
 impl Summary {
     fn new(name: &str, results: &[FoldResult], args: &EvaluateArgs, table: &TrainingTable) -> Self {
         let all = |pick: fn(&FoldResult) -> f64| results.iter().map(pick).collect::<Vec<f64>>();
-        let mean = |pick| Standard::of(all(pick).iter().copied()).mean;
+        let mean = |pick| Standard::of(&all(pick)).mean;
         let sd = |pick| {
             // Of a sample, not of a population.
             let n = results.len() as f64;
-            Standard::of(all(pick).iter().copied()).std * (n / (n - 1.0).max(1.0)).sqrt()
+            Standard::of(&all(pick)).std * (n / (n - 1.0).max(1.0)).sqrt()
         };
         let rmse = |r: &FoldResult| r.standardised.rmse;
         let engine = results.first().map_or("", |r| r.engine);

@@ -31,8 +31,10 @@ use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::linalg::{self, Threads};
 use crate::scale::StandardRows;
+use features::Located;
 use rayon::prelude::*;
 use statistics::Solution;
+use std::ops::Range;
 
 /// The engine's name.
 pub const NAME: &str = "weight";
@@ -40,8 +42,8 @@ pub const NAME: &str = "weight";
 /// The likelihood may be wrong by about this many nats, or a few times as many where the model
 /// fits badly.
 const NATS: f64 = 2e-4;
-/// Features and their products in a block take about this many numbers.
-const BLOCK_NUMBERS: usize = 4_000_000;
+/// A block's features take about this many numbers: they should stay in a core's own cache.
+const BLOCK_NUMBERS: usize = 100_000;
 
 /// Training rows.
 #[derive(Debug)]
@@ -75,11 +77,26 @@ impl<'a> Weight<'a> {
         features::check_form(&prior.kernel)?;
         let tolerance = tolerance(prior, self.y.len());
         let spacing = lattice_spacing(prior.kernel.sub_kernel, tolerance);
-        let mut views = vec![Occupancy::new(spacing); prior.kernel.views.rows()];
-        for range in blocks(self.y.len(), 8192) {
-            let rows = range.len();
-            let z = prior.kernel.project(&self.rows.block(range), Threads::All);
-            views.par_iter_mut().zip(z.par_chunks(rows)).try_for_each(|(o, z)| o.add(z))?;
+        let empty = || vec![Occupancy::new(spacing); prior.kernel.views.rows()];
+        let parts = in_streams(
+            self.y.len(),
+            1024,
+            8,
+            || Ok(empty()),
+            |views: &mut Result<Vec<Occupancy>>, range| {
+                let rows = range.len();
+                let z = prior.kernel.project(&self.rows.block(range), Threads::One);
+                if let Ok(counts) = views {
+                    let mut runs = counts.iter_mut().zip(z.chunks(rows));
+                    if let Err(error) = runs.try_for_each(|(o, z)| o.add(z)) {
+                        *views = Err(error);
+                    }
+                }
+            },
+        );
+        let mut views = empty();
+        for part in parts {
+            views.iter_mut().zip(&part?).try_for_each(|(view, more)| view.merge(more))?;
         }
         if views.iter().map(Occupancy::estimate).sum::<usize>() > limit {
             return Err(Error::BasisTooLarge);
@@ -105,9 +122,7 @@ impl<'a> Weight<'a> {
         total
     }
 
-    /// Goes through all rows in a fixed number of streams, which share the threads: stream t takes
-    /// the blocks t, t + T, t + 2T, …, one after another, and sums up on its own. What comes back
-    /// is in order, so that adding it up gives the same bits on any number of threads.
+    /// Sums up over blocks of all rows, in streams.
     fn by_stream<S: Send>(
         &self,
         map: &FeatureMap,
@@ -117,29 +132,24 @@ impl<'a> Weight<'a> {
     ) -> Vec<S> {
         // Every stream has a p × p sum of its own; where those are large, a few must do.
         let streams = if map.len() > 1000 { 4 } else { 8 };
-        let most = (BLOCK_NUMBERS / map.len().max(1)).clamp(256, 2048);
+        let most = (BLOCK_NUMBERS / map.len().max(1)).clamp(512, 2048);
         let size = self.y.len().div_ceil(streams).clamp(256, most).next_multiple_of(64);
-        let all: Vec<_> = blocks(self.y.len(), size).collect();
-        (0..streams.min(all.len()))
-            .into_par_iter()
-            .map(|stream| {
-                let mut sum = start();
-                for range in all.iter().skip(stream).step_by(streams) {
-                    add(&mut sum, &self.block(map, prior, range.clone()));
-                }
-                sum
-            })
-            .collect()
+        let start = || (start(), Block::default());
+        let parts = in_streams(self.y.len(), size, streams, start, |(sum, block), range| {
+            self.read(map, prior, range, block);
+            add(sum, block);
+        });
+        parts.into_iter().map(|(sum, _)| sum).collect()
     }
 
-    fn block(&self, map: &FeatureMap, prior: &Prior, range: std::ops::Range<usize>) -> Block {
-        let targets = self.y[range.clone()].iter().map(|y| y - prior.mean).collect();
+    fn read(&self, map: &FeatureMap, prior: &Prior, range: Range<usize>, block: &mut Block) {
         let rows = range.len();
-        let x = self.rows.block(range);
-        let z = prior.kernel.project(&x, Threads::One);
-        let mut phi = vec![0.0; rows * map.len()];
-        map.apply(&z, rows, &mut phi);
-        Block { x, z, phi, targets }
+        block.targets.clear();
+        block.targets.extend(self.y[range.clone()].iter().map(|y| y - prior.mean));
+        block.x = self.rows.block(range);
+        block.at = map.locate(prior.kernel.project(&block.x, Threads::One), rows);
+        block.phi.resize(rows * map.len(), 0.0);
+        map.apply(&block.at, &mut block.phi);
     }
 
     /// Value and gradient with a feature map at hand.
@@ -155,15 +165,16 @@ impl<'a> Weight<'a> {
             prior,
             || Gathered::new(shape),
             |sum, block| {
-                let smoothed = linalg::symmetric_product(&covariance, &block.phi, p);
                 let residuals = block.residuals(&solution.mean);
-                let slopes = map.pull_back(&block.z, block.targets.len(), |i, weights| {
-                    let smoothed = &smoothed[i * p..(i + 1) * p];
-                    let residual = residuals[i];
-                    for ((w, m), s) in weights.iter_mut().zip(&solution.mean).zip(smoothed) {
-                        *w = (residual * m - s) / noise;
+                // σ² ∂ log p/∂Φ, from ΦΣ in place.
+                sum.weights.resize(block.phi.len(), 0.0);
+                linalg::symmetric_product(&covariance, &block.phi, p, &mut sum.weights);
+                for (weights, residual) in sum.weights.chunks_mut(p.max(1)).zip(&residuals) {
+                    for (w, mean) in weights.iter_mut().zip(&solution.mean) {
+                        *w = residual * mean - *w;
                     }
-                });
+                }
+                let slopes = map.pull_back(&block.at, &sum.weights);
                 sum.add(&slopes, block, &residuals);
             },
         );
@@ -171,6 +182,7 @@ impl<'a> Weight<'a> {
         for part in &parts {
             total.add_up(part);
         }
+        total.views.as_mut_slice().iter_mut().for_each(|v| *v /= noise);
         let trace_inverse = (n as f64 - p as f64 + noise * trace) / noise;
         let by_variance = map.blocks.iter().zip(&prior.kernel.variances).map(|(block, v)| {
             let mean: f64 = solution.mean[block.features.clone()].iter().map(|m| m * m).sum();
@@ -208,10 +220,11 @@ impl Engine for Weight<'_> {
     }
 }
 
-/// Some rows on their way: standardised, projected, mapped.
+/// Some rows on their way: standardised, projected, mapped. The room is used again and again.
+#[derive(Default)]
 struct Block {
     x: Matrix,
-    z: Vec<f64>,
+    at: Located,
     phi: Vec<f64>,
     targets: Vec<f64>,
 }
@@ -226,16 +239,18 @@ impl Block {
     }
 }
 
-/// What the gradient needs from the rows: ∂/∂W, Σ r² and Σ r.
+/// What the gradient needs from the rows: σ² ∂/∂W, Σ r² and Σ r.
 struct Gathered {
     views: Matrix,
     squares: f64,
     sum: f64,
+    /// Room for a block's σ² ∂/∂Φ.
+    weights: Vec<f64>,
 }
 
 impl Gathered {
     fn new((rows, columns): (usize, usize)) -> Self {
-        Self { views: Matrix::zeros(rows, columns), squares: 0.0, sum: 0.0 }
+        Self { views: Matrix::zeros(rows, columns), squares: 0.0, sum: 0.0, weights: Vec::new() }
     }
 
     fn add(&mut self, slopes: &[f64], block: &Block, residuals: &[f64]) {
@@ -253,6 +268,28 @@ impl Gathered {
     }
 }
 
-fn blocks(rows: usize, size: usize) -> impl Iterator<Item = std::ops::Range<usize>> + Clone {
+/// Goes through blocks of `size` rows in a fixed number of streams, which share the threads: stream t takes
+/// the blocks t, t + T, t + 2T, …, one after another, and sums up on its own. What comes back is in
+/// order, so that adding it up gives the same bits on any number of threads.
+fn in_streams<S: Send>(
+    rows: usize,
+    size: usize,
+    streams: usize,
+    start: impl Fn() -> S + Sync,
+    add: impl Fn(&mut S, Range<usize>) + Sync,
+) -> Vec<S> {
+    (0..streams.min(rows.div_ceil(size)))
+        .into_par_iter()
+        .map(|stream| {
+            let mut sum = start();
+            for range in blocks(rows, size).skip(stream).step_by(streams) {
+                add(&mut sum, range);
+            }
+            sum
+        })
+        .collect()
+}
+
+fn blocks(rows: usize, size: usize) -> impl Iterator<Item = Range<usize>> + Clone {
     (0..rows).step_by(size).map(move |start| start..(start + size).min(rows))
 }

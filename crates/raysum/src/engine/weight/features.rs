@@ -1,16 +1,13 @@
 //! The features Φ of all sub-kernels: one basis per view, products of bases for degrees 2 and 3.
 
-use crate::basis::{Basis, Occupancy};
+use crate::basis::{Basis, Occupancy, Place};
 use crate::engine::AdditiveKernel;
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
-use crate::linalg::dot;
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Rows that one task takes.
-const CHUNK: usize = 64;
 /// Products of eigenfunctions that are looked at before some are kept.
 const MOST_PRODUCTS: usize = 2_000_000;
 
@@ -103,105 +100,116 @@ impl FeatureMap {
         blocks.flat_map(|(b, v)| std::iter::repeat_n(*v, b.features.len())).collect()
     }
 
-    /// Φ for `rows` projected rows (one run of values per view): row-major, rows by p.
-    pub(super) fn apply(&self, z: &[f64], rows: usize, out: &mut [f64]) {
-        let p = self.len();
-        if p == 0 {
-            return;
+    /// Finds the places of projected rows (one run of values per view) in the tables.
+    pub(super) fn locate(&self, z: Vec<f64>, rows: usize) -> Located {
+        let mut places = Vec::with_capacity(z.len());
+        for (basis, z) in self.views.iter().zip(z.chunks(rows.max(1))) {
+            places.extend(z.iter().map(|&z| basis.place(z)));
         }
-        out.par_chunks_mut(CHUNK * p).enumerate().for_each(|(chunk, out)| {
-            let mut scratch = Scratch::new(self);
-            Arch::new().dispatch(
-                #[inline(always)]
-                || {
-                    for (i, out) in out.chunks_mut(p).enumerate() {
-                        self.row(z, rows, chunk * CHUNK + i, out, &mut scratch);
-                    }
-                },
-            );
-        });
+        Located { rows, z, places }
     }
 
-    #[inline(always)]
-    fn row(&self, z: &[f64], rows: usize, i: usize, out: &mut [f64], scratch: &mut Scratch) {
-        for block in &self.blocks {
-            let out = &mut out[block.features.clone()];
-            if block.products.is_empty() {
-                let view = block.views.start;
-                self.views[view].features(z[view * rows + i], out);
-                continue;
-            }
-            for (slot, view) in block.views.clone().enumerate() {
-                let basis = &self.views[view];
-                basis.features(z[view * rows + i], &mut scratch.values[slot][..basis.len()]);
-            }
-            for (out, product) in out.iter_mut().zip(&block.products) {
-                *out = (0..block.views.len())
-                    .map(|slot| scratch.values[slot][product[slot] as usize])
-                    .product();
-            }
-        }
+    /// Writes Φ: row-major, rows by p.
+    ///
+    /// One sub-kernel after another, so that the table of its view stays in the nearest cache.
+    pub(super) fn apply(&self, at: &Located, out: &mut [f64]) {
+        Arch::new().dispatch(Apply { map: self, at, out });
     }
 
-    /// Σ_a weights_a ∂φ_a/∂z for each row and view, where `weights` gives a row's weights: rows by
-    /// views, row-major.
-    pub(super) fn pull_back(
-        &self,
-        z: &[f64],
-        rows: usize,
-        weights: impl Fn(usize, &mut [f64]) + Sync,
-    ) -> Vec<f64> {
-        let (p, views) = (self.len(), self.views.len());
-        let mut out = vec![0.0; rows * views];
-        out.par_chunks_mut(CHUNK * views).enumerate().for_each(|(chunk, out)| {
-            let mut scratch = Scratch::new(self);
-            let mut row_weights = vec![0.0; p];
-            Arch::new().dispatch(
-                #[inline(always)]
-                || {
-                    for (i, out) in out.chunks_mut(views).enumerate() {
-                        let row = chunk * CHUNK + i;
-                        weights(row, &mut row_weights);
-                        self.pull_back_row(z, rows, row, &row_weights, out, &mut scratch);
-                    }
-                },
-            );
-        });
+    /// Σ_a weights_a ∂φ_a/∂z for each row and view, from the rows' weights (row-major, rows by p):
+    /// rows by views, row-major.
+    pub(super) fn pull_back(&self, at: &Located, weights: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; at.rows * self.views.len()];
+        Arch::new().dispatch(PullBack { map: self, at, weights, out: &mut out });
         out
     }
+}
+
+/// Projected rows, and where they lie in the tables of a feature map.
+#[derive(Default)]
+pub(super) struct Located {
+    rows: usize,
+    z: Vec<f64>,
+    places: Vec<Place>,
+}
+
+impl Located {
+    #[inline(always)]
+    fn at(&self, view: usize, row: usize) -> (f64, Place) {
+        let index = view * self.rows + row;
+        (self.z[index], self.places[index])
+    }
+}
+
+// The loops over rows are types and not closures: a closure that can be called twice would be
+// compiled on its own, without the instructions that `dispatch` finds on this machine.
+
+struct Apply<'a> {
+    map: &'a FeatureMap,
+    at: &'a Located,
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for Apply<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn pull_back_row(
-        &self,
-        z: &[f64],
-        rows: usize,
-        i: usize,
-        weights: &[f64],
-        out: &mut [f64],
-        scratch: &mut Scratch,
-    ) {
-        for block in &self.blocks {
-            let weights = &weights[block.features.clone()];
-            for (slot, view) in block.views.clone().enumerate() {
-                let basis = &self.views[view];
-                let at = z[view * rows + i];
-                basis.slopes(at, &mut scratch.slopes[slot][..basis.len()]);
+    fn call(self) {
+        let Self { map, at, out } = self;
+        let p = map.len();
+        let mut scratch = Scratch::new(map);
+        for block in &map.blocks {
+            for i in 0..at.rows {
+                let out = &mut out[i * p..][block.features.clone()];
                 if block.products.is_empty() {
-                    out[view] = dot(weights, &scratch.slopes[slot][..basis.len()]);
-                } else {
-                    basis.features(at, &mut scratch.values[slot][..basis.len()]);
+                    let (z, place) = at.at(block.views.start, i);
+                    map.views[block.views.start].features(z, place, out);
+                    continue;
+                }
+                for (slot, view) in block.views.clone().enumerate() {
+                    let (basis, (z, place)) = (&map.views[view], at.at(view, i));
+                    basis.features(z, place, &mut scratch.values[slot][..basis.len()]);
+                }
+                for (out, product) in out.iter_mut().zip(&block.products) {
+                    *out = (0..block.views.len())
+                        .map(|slot| scratch.values[slot][product[slot] as usize])
+                        .product();
                 }
             }
-            let degree = block.views.len();
-            for (weight, product) in weights.iter().zip(&block.products) {
-                for slot in 0..degree {
-                    let others: f64 = (0..degree)
-                        .filter(|o| *o != slot)
-                        .map(|o| scratch.values[o][product[o] as usize])
-                        .product();
-                    let slope = scratch.slopes[slot][product[slot] as usize];
-                    out[block.views.start + slot] += weight * slope * others;
+        }
+    }
+}
+
+struct PullBack<'a> {
+    map: &'a FeatureMap,
+    at: &'a Located,
+    weights: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for PullBack<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { map, at, weights, out } = self;
+        let (p, views) = (map.len(), map.views.len());
+        let mut scratch = Scratch::new(map);
+        for block in &map.blocks {
+            for i in 0..at.rows {
+                let weights = &weights[i * p..][block.features.clone()];
+                let out = &mut out[i * views..][block.views.clone()];
+                if block.products.is_empty() {
+                    let (z, place) = at.at(block.views.start, i);
+                    out[0] = map.views[block.views.start].weighted_slope(z, place, weights);
+                    continue;
                 }
+                for (slot, view) in block.views.clone().enumerate() {
+                    let (basis, (z, place)) = (&map.views[view], at.at(view, i));
+                    basis.features(z, place, &mut scratch.values[slot][..basis.len()]);
+                    basis.slopes(z, place, &mut scratch.slopes[slot][..basis.len()]);
+                }
+                scratch.pull_back(&block.products, weights, out);
             }
         }
     }
@@ -218,6 +226,21 @@ impl Scratch {
         let longest = map.views.iter().map(Basis::len).max().unwrap_or(0);
         let room = || std::array::from_fn(|_| vec![0.0; longest]);
         Self { values: room(), slopes: room() }
+    }
+
+    /// Adds Σ_a weights_a ∂φ_a/∂z for each view of a sub-kernel.
+    #[inline(always)]
+    fn pull_back(&self, products: &[Product], weights: &[f64], out: &mut [f64]) {
+        let degree = out.len();
+        for (weight, product) in weights.iter().zip(products) {
+            for (slot, out) in out.iter_mut().enumerate() {
+                let others: f64 = (0..degree)
+                    .filter(|o| *o != slot)
+                    .map(|o| self.values[o][product[o] as usize])
+                    .product();
+                *out += weight * self.slopes[slot][product[slot] as usize] * others;
+            }
+        }
     }
 }
 

@@ -42,7 +42,7 @@ impl WeightPosterior {
     fn features(&self, prior: &Prior, x: &Matrix) -> Vec<f64> {
         let z = prior.kernel.project(x, Threads::One);
         let mut phi = vec![0.0; x.rows() * self.map.len()];
-        self.map.apply(&z, x.rows(), &mut phi);
+        self.map.apply(&self.map.locate(z, x.rows()), &mut phi);
         phi
     }
 
@@ -241,8 +241,8 @@ impl Posterior for WeightPosterior {
 
     fn mean_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix {
         let z = prior.kernel.project(x, Threads::One);
-        let weights = |_: usize, out: &mut [f64]| out.copy_from_slice(&self.solution.mean);
-        let slopes = self.map.pull_back(&z, x.rows(), weights);
+        let at = self.map.locate(z, x.rows());
+        let slopes = self.map.pull_back(&at, &self.solution.mean.repeat(x.rows()));
         Matrix::from_fn(x.rows(), self.map.views.len(), |i, j| slopes[i * self.map.views.len() + j])
     }
 
