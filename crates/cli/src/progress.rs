@@ -11,7 +11,12 @@ use std::time::{Duration, Instant};
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
 /// Shows how a job goes on, on standard error.
-pub(crate) enum Reporter {
+pub(crate) struct Reporter {
+    surface: Surface,
+    stage: Stage,
+}
+
+enum Surface {
     /// Nothing.
     Quiet,
     /// A bar that is redrawn.
@@ -20,17 +25,50 @@ pub(crate) enum Reporter {
     Lines { label: String, every: Duration, started: Instant, last: Instant },
 }
 
+/// The clock of one stage of a search: what an evaluation on its rows takes.
+#[derive(Default)]
+struct Stage {
+    rows: usize,
+    start: u32,
+    /// When the stage's first evaluation was done.
+    since: Option<Instant>,
+}
+
+impl Stage {
+    /// Seconds that are left, or nothing while one evaluation is all there is to go by.
+    fn left(&mut self, p: &Progress) -> Option<f64> {
+        if self.since.is_none() || (self.rows, self.start) != (p.rows, p.start) {
+            *self = Self { rows: p.rows, start: p.start, since: Some(Instant::now()) };
+            return None;
+        }
+        let each = self.since?.elapsed().as_secs_f64() / (p.evaluations - 1).max(1) as f64;
+        let usual = expected(p);
+        let other_starts = f64::from(p.starts - p.start - 1) * usual as f64;
+        Some(each * ((usual - p.evaluations) as f64 + other_starts + p.later))
+    }
+}
+
+/// How many evaluations a search usually takes: a third of a generous limit, or all of a tight one.
+fn expected(p: &Progress) -> usize {
+    let usual = if p.limit > 30 { p.limit / 3 } else { p.limit };
+    usual.max(p.evaluations + p.evaluations / 4).min(p.limit.max(p.evaluations))
+}
+
 impl Reporter {
     /// A reporter for a job with this name.
     pub(crate) fn new(label: &str, voice: Voice) -> Self {
+        Self { surface: Self::surface(label, voice), stage: Stage::default() }
+    }
+
+    fn surface(label: &str, voice: Voice) -> Surface {
         let silent = voice.quiet || voice.json;
         if voice.verbose || !(silent || std::io::stderr().is_terminal()) {
             let started = Instant::now();
             let every = if voice.verbose { Duration::ZERO } else { LINE_EVERY };
-            return Self::Lines { label: label.into(), every, started, last: started };
+            return Surface::Lines { label: label.into(), every, started, last: started };
         }
         if silent {
-            return Self::Quiet;
+            return Surface::Quiet;
         }
         let bar = ProgressBar::new(1);
         // The template is a constant; were it wrong, the default bar would do.
@@ -38,29 +76,27 @@ impl Reporter {
             bar.set_style(style);
         }
         bar.set_prefix(label.to_string());
-        Self::Bar(bar)
+        Surface::Bar(bar)
     }
 
     /// After an evaluation of a fit.
     pub(crate) fn evaluation(&mut self, p: &Progress) {
-        // A search rarely takes a third of its limit, so the bar counts in that.
-        let expected = (p.limit / 3).max(p.evaluations + p.evaluations / 4) as u64;
-        let text = |elapsed: Duration| {
+        let left = self.stage.left(p);
+        let text = |_: Duration| {
             let start = if p.starts > 1 {
                 format!("start {} of {}, ", p.start + 1, p.starts)
             } else {
                 String::new()
             };
-            let each = elapsed.as_secs_f64() / p.evaluations.max(1) as f64;
-            let left = each * (expected as f64 - p.evaluations as f64).max(0.0);
             let objective = style::number(p.objective);
-            let left = style::seconds(left);
+            let left =
+                left.map_or(String::new(), |s| format!(", about {} left", style::seconds(s)));
             format!(
-                "{} rows, {start}evaluation {}, objective {objective}, at most about {left} left",
+                "{} rows, {start}evaluation {}, objective {objective}{left}",
                 p.rows, p.evaluations
             )
         };
-        self.show(p.evaluations as u64, expected, text);
+        self.show(p.evaluations as u64, expected(p) as u64, text);
     }
 
     /// After `done` of `all` equal parts of a job.
@@ -74,14 +110,14 @@ impl Reporter {
 
     /// Shows how far the job is; the words are only made if they are to be seen.
     fn show(&mut self, position: u64, length: u64, text: impl Fn(Duration) -> String) {
-        match self {
-            Self::Quiet => {}
-            Self::Bar(bar) => {
+        match &mut self.surface {
+            Surface::Quiet => {}
+            Surface::Bar(bar) => {
                 bar.set_length(length);
                 bar.set_position(position);
                 bar.set_message(text(bar.elapsed()));
             }
-            Self::Lines { label, every, started, last } => {
+            Surface::Lines { label, every, started, last } => {
                 if last.elapsed() >= *every {
                     *last = Instant::now();
                     output::say(&format!("{label}: {}", text(started.elapsed())));
@@ -92,7 +128,7 @@ impl Reporter {
 
     /// The job is done.
     pub(crate) fn finish(self) {
-        if let Self::Bar(bar) = self {
+        if let Surface::Bar(bar) = self.surface {
             bar.finish_and_clear();
         }
     }

@@ -35,6 +35,9 @@ pub struct Progress {
     pub evaluations: usize,
     /// The most this start will take (usually far fewer are needed).
     pub limit: usize,
+    /// What comes after this stage of the search, counted in its evaluations: those on all rows
+    /// take as much longer as there are more rows.
+    pub later: f64,
     /// The best objective so far in this start: log marginal likelihood plus log noise prior.
     pub objective: f64,
 }
@@ -67,11 +70,15 @@ impl Config {
         let n = data.rows();
         let staged = n > STAGED_ABOVE && start.is_none();
         let part = self.subset.or(staged.then_some(FIRST_STAGE)).filter(|rows| *rows < n);
-        let mut search = Search { config: self, layout: &problem.layout, progress, evaluations: 0 };
+        let mut search =
+            Search { config: self, layout: &problem.layout, progress, evaluations: 0, later: 1.0 };
         let best = match part {
             None => search.starts(problem.engine(self.engine, None)?.as_mut(), n, &first)?,
             Some(rows) => {
                 let some = problem.sample(rows, self.seed);
+                let growth = n as f64 / rows as f64;
+                let last = if self.subset.is_some() { 1 } else { LAST_EVALUATIONS };
+                search.later = last as f64 * growth;
                 let best = search.starts(
                     problem.engine(self.engine, Some(&some))?.as_mut(),
                     rows,
@@ -80,7 +87,7 @@ impl Config {
                 if self.subset.is_some() {
                     best
                 } else {
-                    let growth = n as f64 / rows as f64;
+                    search.later = 1.0;
                     search.finish(problem.engine(self.engine, None)?.as_mut(), n, best, growth)?
                 }
             }
@@ -177,6 +184,7 @@ struct Search<'a, 'p> {
     layout: &'a Layout,
     progress: &'a mut ProgressFn<'p>,
     evaluations: usize,
+    later: f64,
 }
 
 impl Search<'_, '_> {
@@ -265,7 +273,7 @@ impl Search<'_, '_> {
         start: u32,
         body: impl FnOnce(&Layout, &mut dyn FnMut(&Step) -> ControlFlow<()>) -> Result<Outcome>,
     ) -> Result<Outcome> {
-        let (starts, progress) = (self.config.starts, &mut self.progress);
+        let (starts, later, progress) = (self.config.starts, self.later, &mut self.progress);
         let mut observer = |step: &Step| {
             progress(&Progress {
                 rows,
@@ -273,6 +281,7 @@ impl Search<'_, '_> {
                 starts,
                 evaluations: step.evaluations,
                 limit: step.limit,
+                later,
                 objective: -step.best,
             })
         };
