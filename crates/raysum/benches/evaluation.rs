@@ -4,7 +4,7 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use faer::{Accum, Mat, Par, linalg::matmul::matmul};
 use rand_distr::{Distribution, StandardNormal};
-use raysum::engine::weight::Weight;
+use raysum::engine::weight::{Use, Weight};
 use raysum::engine::{AdditiveKernel, Engine, Prior};
 use raysum::rng::{Purpose, stream};
 use raysum::{Directions, Matrix, Projections, Scaler, StandardRows, SubKernel};
@@ -60,7 +60,7 @@ fn evaluation(criterion: &mut Criterion) {
         let mut engine = Weight::new(StandardRows::new((&x).into(), &scaler), y);
         for (name, scale) in [("p200", 0.3), ("p600", 1.8)] {
             let prior = prior(scale);
-            let p = engine.feature_map(&prior).unwrap().len();
+            let p = engine.feature_map(&prior, Use::Likelihood).unwrap().len();
             let floor = 3.0 * rows as f64 * (p as f64).powi(2) / rate;
             let share = floor / best_of(5, || drop(engine.evaluate(&prior).unwrap()));
             println!("n = {rows}, p = {p}: {:.0} % of the flop floor", 100.0 * share);

@@ -2,7 +2,7 @@
 
 use rand_distr::{Distribution, StandardNormal};
 use raysum::engine::dense::Dense;
-use raysum::engine::weight::Weight;
+use raysum::engine::weight::{Use, Weight};
 use raysum::engine::{AdditiveKernel, Engine, Evaluation, Posterior, Prior};
 use raysum::rng::{Purpose, stream};
 use raysum::{
@@ -254,7 +254,7 @@ fn merged_shards_equal_the_whole() {
     let case = case("shards", 2000, 5, SubKernel::Rbf, &[1; 10], 12);
     let scaler = case.scaler();
     let whole = case.weight();
-    let map = whole.feature_map(&case.prior).unwrap();
+    let map = whole.feature_map(&case.prior, Use::Prediction).unwrap();
     let expected = whole.statistics(&map, &case.prior);
     // Seven random shards, merged in a random order.
     let mut shards = vec![Vec::new(); 7];

@@ -1,7 +1,7 @@
 //! The automatic choice: at each θ the engine that is cheaper there, because both give the same.
 
 use super::dense::Dense;
-use super::weight::{FeatureMap, Weight};
+use super::weight::{FeatureMap, Use, Weight};
 use super::{Engine, Evaluation, Posterior, Prior};
 use crate::error::{Error, Result};
 use crate::scale::StandardRows;
@@ -26,12 +26,12 @@ impl<'a> Auto<'a> {
     }
 
     /// The weight engine's feature map, where that engine is the cheaper one (or the only one).
-    fn map(&self, prior: &Prior) -> Result<Option<FeatureMap>> {
+    fn map(&self, prior: &Prior, wanted: Use) -> Result<Option<FeatureMap>> {
         let rows = self.weight.y.len();
         let too_large = rows > DENSE_LIMIT;
         let limit =
             if too_large { MOST_FEATURES } else { break_even(rows, prior.kernel.views.rows()) };
-        match self.weight.feature_map_below(prior, limit) {
+        match self.weight.feature_map_below(prior, wanted, limit) {
             Ok(map) if map.len() <= limit => Ok(Some(map)),
             Ok(_) | Err(Error::BasisTooLarge) if too_large => Err(Error::BasisTooLarge),
             Err(Error::NoWeightForm { .. }) if too_large => Err(Error::TooManyRows { rows }),
@@ -70,14 +70,14 @@ pub(crate) fn dense(rows: &StandardRows<'_>, y: Vec<f64>) -> Result<Dense> {
 
 impl Engine for Auto<'_> {
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
-        match self.map(prior)? {
+        match self.map(prior, Use::Likelihood)? {
             Some(map) => self.weight.evaluate_with(&map, prior),
             None => self.dense().evaluate(prior),
         }
     }
 
     fn posterior(&mut self, prior: &Prior) -> Result<(f64, Box<dyn Posterior>)> {
-        match self.map(prior)? {
+        match self.map(prior, Use::Prediction)? {
             Some(map) => self.weight.posterior_with(map, prior),
             None => self.dense().posterior(prior),
         }

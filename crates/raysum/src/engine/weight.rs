@@ -52,12 +52,26 @@ pub struct Weight<'a> {
     pub(super) y: Vec<f64>,
 }
 
-/// The share of each sub-kernel's variance that a basis may leave out. What is left out of K has
-/// trace n·s·share, and changes the likelihood by at most that over σ². It is capped because
-/// covariances with points outside the data are only as good as its root.
-fn tolerance(prior: &Prior, rows: usize) -> f64 {
-    let share = NATS * prior.noise_variance / (rows as f64 * prior.kernel.total_variance());
-    share.clamp(1e-13, 1e-10)
+/// What features are wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// The likelihood of the training rows.
+    Likelihood,
+    /// Predictions anywhere: covariances with points outside the data are only as good as the root
+    /// of what a basis leaves out.
+    Prediction,
+}
+
+impl Use {
+    /// The share of each sub-kernel's variance that a basis may leave out. What is left out of K
+    /// has trace n·s·share, and changes the likelihood by at most that over σ².
+    fn tolerance(self, prior: &Prior, rows: usize) -> f64 {
+        let share = NATS * prior.noise_variance / (rows as f64 * prior.kernel.total_variance());
+        // Slopes suffer more than values, and those of products most.
+        let simple = prior.kernel.degrees.iter().all(|degree| *degree == 1);
+        let most = if self == Self::Likelihood && simple { 1e-8 } else { 1e-10 };
+        share.clamp(1e-13, most)
+    }
 }
 
 impl<'a> Weight<'a> {
@@ -67,15 +81,20 @@ impl<'a> Weight<'a> {
     }
 
     /// The feature map for this prior and these rows.
-    pub fn feature_map(&self, prior: &Prior) -> Result<FeatureMap> {
-        self.feature_map_below(prior, usize::MAX)
+    pub fn feature_map(&self, prior: &Prior, wanted: Use) -> Result<FeatureMap> {
+        self.feature_map_below(prior, wanted, usize::MAX)
     }
 
     /// The feature map, unless it would have clearly more than `limit` features: then making it
     /// is not worth the time.
-    pub(super) fn feature_map_below(&self, prior: &Prior, limit: usize) -> Result<FeatureMap> {
+    pub(super) fn feature_map_below(
+        &self,
+        prior: &Prior,
+        wanted: Use,
+        limit: usize,
+    ) -> Result<FeatureMap> {
         features::check_form(&prior.kernel)?;
-        let tolerance = tolerance(prior, self.y.len());
+        let tolerance = wanted.tolerance(prior, self.y.len());
         let spacing = lattice_spacing(prior.kernel.sub_kernel, tolerance);
         let empty = || vec![Occupancy::new(spacing); prior.kernel.views.rows()];
         let parts = in_streams(
@@ -212,11 +231,11 @@ impl<'a> Weight<'a> {
 
 impl Engine for Weight<'_> {
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
-        self.evaluate_with(&self.feature_map(prior)?, prior)
+        self.evaluate_with(&self.feature_map(prior, Use::Likelihood)?, prior)
     }
 
     fn posterior(&mut self, prior: &Prior) -> Result<(f64, Box<dyn Posterior>)> {
-        self.posterior_with(self.feature_map(prior)?, prior)
+        self.posterior_with(self.feature_map(prior, Use::Prediction)?, prior)
     }
 }
 

@@ -10,7 +10,7 @@ pub struct Lbfgs {
     pub evaluations: usize,
     /// Pairs of steps kept.
     pub memory: usize,
-    /// Stop when two steps in a row lower the value by less than this times max(1, |value|).
+    /// Stop when two steps in a row lower the value by less than this.
     pub value_tolerance: f64,
     /// Stop when the largest entry of the gradient is below this.
     pub gradient_tolerance: f64,
@@ -25,7 +25,7 @@ impl Default for Lbfgs {
         Self {
             evaluations: 200,
             memory: 10,
-            value_tolerance: 5e-5,
+            value_tolerance: 1e-6,
             gradient_tolerance: 1e-5,
             longest_step: 3.0,
             curvature: Vec::new(),
@@ -71,7 +71,7 @@ pub fn lbfgs<'a, E>(
                 let improvement = value - next.value;
                 memory.remember(&point, &gradient, &next);
                 (point, gradient, value) = (next.point, next.gradient, next.value);
-                let small = improvement < options.value_tolerance * value.abs().max(1.0);
+                let small = improvement < options.value_tolerance;
                 small_steps = if small { small_steps + 1 } else { 0 };
                 if small_steps == 2 {
                     return Ok(memory.finish(search, Stop::Converged));
