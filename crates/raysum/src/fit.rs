@@ -15,12 +15,14 @@ use crate::scale::{Scaler, StandardRows};
 use rand_distr::{Distribution, StandardNormal};
 use std::ops::ControlFlow;
 
-/// From this many rows on, a search starts on a random part of them …
+/// From this many rows on, a search starts on a random part of them, and finishes on all.
 const STAGED_ABOVE: usize = 20_000;
-/// … of this many rows …
-const FIRST_STAGE: usize = 10_000;
-/// … and finishes on all rows with at most this many evaluations.
-const LAST_EVALUATIONS: usize = 10;
+/// The parts, and the number of rows from which each is worth its while.
+const PARTS: [(usize, usize); 2] = [(10_000, STAGED_ABOVE), (100_000, 300_000)];
+/// Evaluations of a later stage at most; the first one has the search's own limit.
+const LATER_EVALUATIONS: usize = 10;
+/// The same for the last stage, where a stage before it has come close already.
+const LAST_EVALUATIONS: usize = 3;
 
 /// A search ends when its steps gain less than this in log likelihood per row. Half of it, or
 /// twice as much, changes no score on the paper's data sets by more than a tenth of its spread.
@@ -72,34 +74,32 @@ impl Config {
             None => problem.layout.start(),
         };
         let n = data.rows();
-        let staged = n > STAGED_ABOVE && start.is_none();
-        let part = self.subset.or(staged.then_some(FIRST_STAGE)).filter(|rows| *rows < n);
-        let mut search =
-            Search { config: self, layout: &problem.layout, progress, evaluations: 0, later: 1.0 };
-        let best = match part {
-            None => search.starts(problem.engine(self.engine, None)?.as_mut(), n, &first)?,
-            Some(rows) => {
-                let some = problem.sample(rows, self.seed);
-                let growth = n as f64 / rows as f64;
-                let last = if self.subset.is_some() { 1 } else { LAST_EVALUATIONS };
-                search.later = last as f64 * growth;
-                let best = search.starts(
-                    problem.engine(self.engine, Some(&some))?.as_mut(),
-                    rows,
-                    &first,
-                )?;
-                if self.subset.is_some() {
-                    best
-                } else {
-                    search.later = 1.0;
-                    search.finish(problem.engine(self.engine, None)?.as_mut(), n, best, growth)?
-                }
-            }
+        let stages = match self.subset {
+            Some(rows) => vec![rows.min(n)],
+            None if start.is_some() => vec![n],
+            None => stages(n),
         };
+        let mut search =
+            Search { config: self, layout: &problem.layout, progress, evaluations: 0, later: 0.0 };
+        let mut best: Option<Outcome> = None;
+        for (index, &rows) in stages.iter().enumerate() {
+            let some = (rows < n).then(|| problem.sample(rows, self.seed, index));
+            let mut engine = problem.engine(self.engine, some.as_ref())?;
+            search.later = later(&stages, index);
+            best = Some(match best {
+                None => search.starts(engine.as_mut(), rows, &first)?,
+                Some(from) => {
+                    let growth = rows as f64 / stages[index - 1] as f64;
+                    let most = stage_limit(index);
+                    search.finish(engine.as_mut(), rows, from, growth, most)?
+                }
+            });
+        }
+        let best = best.ok_or(Error::NoFiniteStart)?;
         let evaluations = search.evaluations;
         let hyperparameters = problem.layout.hyperparameters(&best.point);
-        // A last stage is short on purpose; its limit is nothing to warn of.
-        let hit_limit = best.stop == Stop::Limit && (part.is_none() || self.subset.is_some());
+        // A later stage is short on purpose; its limit is nothing to warn of.
+        let hit_limit = best.stop == Stop::Limit && stages.len() == 1;
         problem.condition(self, hyperparameters, evaluations, hit_limit)
     }
 
@@ -109,6 +109,25 @@ impl Config {
         problem.layout.check(&hyperparameters)?;
         problem.condition(self, hyperparameters, 0, false)
     }
+}
+
+/// The rows of each stage of a search over n.
+fn stages(n: usize) -> Vec<usize> {
+    let parts = PARTS.iter().filter(|(_, from)| n > *from).map(|(rows, _)| *rows);
+    parts.chain([n]).collect()
+}
+
+/// The most evaluations of a stage after the first, by its place among the stages.
+fn stage_limit(index: usize) -> usize {
+    if index == 1 { LATER_EVALUATIONS } else { LAST_EVALUATIONS }
+}
+
+/// What comes after a stage, in evaluations on its rows: those of later stages, and one on the most
+/// rows for the posterior.
+fn later(stages: &[usize], index: usize) -> f64 {
+    let evaluations = |later: usize| stage_limit(later) * stages[later];
+    let rows = (index + 1..stages.len()).map(evaluations).sum::<usize>() + stages[stages.len() - 1];
+    rows as f64 / stages[index] as f64
 }
 
 /// Standardised data, and the layout of θ.
@@ -132,8 +151,8 @@ impl<'a> Problem<'a> {
     }
 
     /// A random part of the rows, in the order of the data.
-    fn sample(&self, rows: usize, seed: u64) -> (Matrix, Vec<f64>) {
-        let mut rng = stream(seed, Purpose::Subset, 0);
+    fn sample(&self, rows: usize, seed: u64, stage: usize) -> (Matrix, Vec<f64>) {
+        let mut rng = stream(seed, Purpose::Subset, stage as u32);
         let mut chosen = rand::seq::index::sample(&mut rng, self.y.len(), rows).into_vec();
         chosen.sort_unstable();
         let x = Matrix::from_fn(rows, self.x.columns(), |i, j| self.x.at(chosen[i], j));
@@ -216,21 +235,21 @@ impl Search<'_, '_> {
         best.filter(|b| b.value.is_finite()).ok_or(Error::NoFiniteStart)
     }
 
-    /// A few steps on all rows from where a part of them led. The likelihood of `growth` times the
-    /// rows is about that much more curved.
+    /// At most `most` evaluations on more rows, from where fewer of them led. The likelihood of
+    /// `growth` times the rows is about that much more curved.
     fn finish(
         &mut self,
         engine: &mut dyn Engine,
         rows: usize,
         from: Outcome,
         growth: f64,
+        most: usize,
     ) -> Result<Outcome> {
         let mut curvature = from.curvature;
         for pair in &mut curvature {
             pair.change.iter_mut().for_each(|c| *c *= growth);
         }
-        let most = self.config.max_evaluations.unwrap_or(LAST_EVALUATIONS);
-        let evaluations = most.min(LAST_EVALUATIONS);
+        let evaluations = self.config.max_evaluations.unwrap_or(most).min(most);
         let options = Lbfgs { evaluations, curvature, ..Lbfgs::default() };
         let outcome = self.lbfgs(engine, rows, 0, &from.point, &options)?;
         // If all rows cannot be evaluated there, the part's word stands.
@@ -310,4 +329,26 @@ fn scattered(first: &[f64], seed: u64, index: u32) -> Vec<f64> {
         *mean = 0.0;
     }
     theta
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_rows_make_more_stages() {
+        assert_eq!(stages(20_000), [20_000]);
+        assert_eq!(stages(20_001), [10_000, 20_001]);
+        assert_eq!(stages(1_000_000), [10_000, 100_000, 1_000_000]);
+    }
+
+    #[test]
+    fn what_comes_later_is_counted_in_evaluations_of_this_stage() {
+        assert_eq!(later(&[500], 0), 1.0);
+        let three = stages(1_000_000);
+        let last = LAST_EVALUATIONS as f64;
+        assert_eq!(later(&three, 0), 10.0 * LATER_EVALUATIONS as f64 + 100.0 * last + 100.0);
+        assert_eq!(later(&three, 1), 10.0 * last + 10.0);
+        assert_eq!(later(&three, 2), 1.0);
+    }
 }

@@ -12,28 +12,42 @@ const DENSE_LIMIT: usize = 30_000;
 /// Features beyond which even many rows are no reason to go on (their Gram matrix takes 3 GB).
 const MOST_FEATURES: usize = 20_000;
 
+/// Rows from which a search does without the dense engine (a minute per evaluation at 15,000) if
+/// the other one can express its start: a trial with so many times the features of the start, and
+/// more than so many, is one to step back from. Data without noise would lead to ever finer
+/// features, at a cost that no longer buys accuracy.
+const DENSE_SLOW: usize = 5_000;
+const FEATURES_GROW: usize = 4;
+const FEATURES_FREE: usize = 2_000;
+
 /// Both engines over the same rows; the dense one is made when it is first wanted.
 #[derive(Debug)]
 pub struct Auto<'a> {
     weight: Weight<'a>,
     dense: Option<Dense>,
+    /// Features at the first evaluation in weight space.
+    features: Option<usize>,
 }
 
 impl<'a> Auto<'a> {
     /// Takes standardised rows.
     pub fn new(rows: StandardRows<'a>, y: Vec<f64>) -> Self {
-        Self { weight: Weight::new(rows, y), dense: None }
+        Self { weight: Weight::new(rows, y), dense: None, features: None }
     }
 
     /// The weight engine's feature map, where that engine is the cheaper one (or the only one).
     fn map(&self, prior: &Prior, wanted: Use) -> Result<Option<FeatureMap>> {
         let rows = self.weight.y.len();
         let too_large = rows > DENSE_LIMIT;
+        let known = self.features.filter(|_| wanted == Use::Likelihood && rows > DENSE_SLOW);
         let limit =
             if too_large { MOST_FEATURES } else { break_even(rows, prior.kernel.views.rows()) };
+        let limit = known.map_or(limit, |p| limit.min(FEATURES_FREE.max(FEATURES_GROW * p)));
         match self.weight.feature_map_below(prior, wanted, limit) {
             Ok(map) if map.len() <= limit => Ok(Some(map)),
-            Ok(_) | Err(Error::BasisTooLarge) if too_large => Err(Error::BasisTooLarge),
+            Ok(_) | Err(Error::BasisTooLarge) if too_large || known.is_some() => {
+                Err(Error::BasisTooLarge)
+            }
             Err(Error::NoWeightForm { .. }) if too_large => Err(Error::TooManyRows { rows }),
             Ok(_) | Err(Error::BasisTooLarge | Error::NoWeightForm { .. }) => Ok(None),
             Err(e) => Err(e),
@@ -71,7 +85,10 @@ pub(crate) fn dense(rows: &StandardRows<'_>, y: Vec<f64>) -> Result<Dense> {
 impl Engine for Auto<'_> {
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
         match self.map(prior, Use::Likelihood)? {
-            Some(map) => self.weight.evaluate_with(&map, prior),
+            Some(map) => {
+                self.features.get_or_insert(map.len());
+                self.weight.evaluate_with(&map, prior)
+            }
             None => self.dense().evaluate(prior),
         }
     }
