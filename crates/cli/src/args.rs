@@ -138,7 +138,7 @@ pub(crate) struct ModelArgs {
     pub(crate) engine: EngineChoice,
 
     /// Search hyperparameters on this many random rows only; the model still learns from all
-    /// [default: above 20,000 rows, start on 10,000 and finish on all]
+    /// [default: above 20,000 rows, start on 10,000 (then 100,000 above 300,000), finish on all]
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(2..))]
     pub(crate) subset: Option<u64>,
 
@@ -220,7 +220,7 @@ pub(crate) struct FitArgs {
     pub(crate) table: TableArgs,
 
     /// Where to save the model; without it nothing is saved
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = model_file)]
     pub(crate) output: Option<PathBuf>,
 
     /// Share of the rows to hold out for scores; the saved model is fitted on all rows
@@ -305,6 +305,14 @@ fn models_help() -> String {
     text
 }
 
+/// A model is no text, so `-` for standard output is a slip.
+fn model_file(path: &str) -> Result<PathBuf, String> {
+    match path {
+        "-" => Err("a model is saved to a file; give its name".into()),
+        path => Ok(path.into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -363,6 +371,7 @@ mod tests {
             "--starts 0",
             "--engine warp",
             "--subset 1",
+            "-o -",
             "--max-evaluations 0",
             "-J many",
             "-J 3 --degrees 3x1",

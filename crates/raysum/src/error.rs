@@ -136,12 +136,15 @@ pub enum Error {
         pivot: usize,
     },
     /// The data spreads over so many length-scales that no small basis spans it.
-    #[error("length-scales are too short for the weight engine; use the dense engine")]
+    #[error(
+        "the model's functions are too rough for the weight engine: too many features; use a \
+         smoother kernel, or the dense engine (up to 30,000 rows)"
+    )]
     BasisTooLarge,
     /// Too many rows for an engine that stores the n × n kernel matrix.
     #[error(
         "{rows} rows are too many for the dense engine, and this model has no smaller form; use \
-         one-dimensional sub-kernels (for example --model dpa-ard), or fewer rows"
+         one-dimensional sub-kernels (as the model dpa-ard has), or fewer rows"
     )]
     TooManyRows {
         /// Rows given.

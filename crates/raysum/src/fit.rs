@@ -79,6 +79,10 @@ impl Config {
             None if start.is_some() => vec![n],
             None => stages(n),
         };
+        if stages[0] < n {
+            let prior = problem.layout.prior(&problem.layout.hyperparameters(&first));
+            problem.engine(self.engine, None)?.check(&prior)?;
+        }
         let mut search =
             Search { config: self, layout: &problem.layout, progress, evaluations: 0, later: 0.0 };
         let mut best: Option<Outcome> = None;

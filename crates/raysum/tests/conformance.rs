@@ -118,6 +118,10 @@ fn likelihoods_agree_to_a_thousandth_of_a_nat() {
         let (weight, posterior) = case.weight().posterior(&case.prior).unwrap();
         let p = posterior.features().unwrap();
         assert!((dense - weight).abs() < 1e-3, "{}: {dense} and {weight} (p = {p})", case.name);
+        // The search makes do with fewer features than predictions need.
+        let e = case.weight().evaluate(&case.prior).unwrap();
+        let gap = (dense - e.log_marginal_likelihood).abs();
+        assert!(gap < 1e-3, "{}: off by {gap} in the search", case.name);
     }
 }
 
@@ -315,4 +319,16 @@ fn models_without_a_weight_form_say_so_or_go_dense() {
     assert_eq!(fit("rpa-3", EngineChoice::Auto).unwrap(), "dense");
     assert_eq!(fit("gam", EngineChoice::Dense).unwrap(), "dense");
     assert_eq!(fit("gam", EngineChoice::Auto).unwrap(), "weight");
+}
+
+#[test]
+fn what_cannot_be_done_on_all_rows_is_said_before_the_search() {
+    let x = Matrix::from_fn(31_000, 5, |i, j| ((i * 7919 + j * 104_729) % 10_007) as f64);
+    let y: Vec<f64> = (0..31_000).map(|i| f64::from(i % 13)).collect();
+    let data = Dataset::new(&x, &y).unwrap();
+    let rough = Config { kernel: SubKernel::Matern12, ..Config::preset("dpa-ard").unwrap() };
+    let e = rough.fit(&data).map(drop).unwrap_err().to_string();
+    assert!(e.contains("too rough"), "{e}");
+    let e = Config::preset("rbf-ard").unwrap().fit(&data).map(drop).unwrap_err().to_string();
+    assert!(e.contains("31000 rows are too many"), "{e}");
 }

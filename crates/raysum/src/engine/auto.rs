@@ -83,6 +83,10 @@ pub(crate) fn dense(rows: &StandardRows<'_>, y: Vec<f64>) -> Result<Dense> {
 }
 
 impl Engine for Auto<'_> {
+    fn check(&self, prior: &Prior) -> Result<()> {
+        self.map(prior, Use::Prediction).map(drop)
+    }
+
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
         match self.map(prior, Use::Likelihood)? {
             Some(map) => {

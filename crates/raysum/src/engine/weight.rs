@@ -39,9 +39,9 @@ use std::ops::Range;
 /// The engine's name.
 pub const NAME: &str = "weight";
 
-/// The likelihood may be wrong by about this many nats, or a few times as many where the model
+/// The likelihood may be wrong by about this many nats, or some ten times as many where the model
 /// fits badly.
-const NATS: f64 = 2e-4;
+const NATS: f64 = 5e-5;
 /// A block's features take about this many numbers: they should stay in a core's own cache.
 const BLOCK_NUMBERS: usize = 100_000;
 
@@ -230,6 +230,10 @@ impl<'a> Weight<'a> {
 }
 
 impl Engine for Weight<'_> {
+    fn check(&self, prior: &Prior) -> Result<()> {
+        self.feature_map(prior, Use::Prediction).map(drop)
+    }
+
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
         self.evaluate_with(&self.feature_map(prior, Use::Likelihood)?, prior)
     }
