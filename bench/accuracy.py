@@ -13,26 +13,24 @@ import datetime
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from fit_vs_gpytorch import HERE, commit, machine, run
+
 SETS = ["pol", "elevators", "bike", "tamielectric", "keggdirected", "kin40k", "protein"]
 
 
 def main():
     args = arguments()
-    out = ROOT / "bench/results" / f"{datetime.date.today()}-accuracy.jsonl"
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT,
-                            capture_output=True, text=True).stdout.strip()
+    out = HERE / "results" / f"{datetime.date.today()}-accuracy.jsonl"
     for name in args.sets:
         for projections in args.projections:
             line = measure(args, name, projections)
-            line = {"set": name, "J": projections, **line, "commit": commit,
-                    "cores": os.cpu_count(), "options": args.options}
+            line = {"set": name, "J": projections, **line, "commit": commit(),
+                    "machine": machine(), "options": args.options}
             print(json.dumps(line), flush=True)
             with open(out, "a") as file:
                 file.write(json.dumps(line) + "\n")
@@ -60,16 +58,15 @@ def measure(args, name, projections):
     rows = np.loadtxt(folder / "data.csv.gz", delimiter=",")
     test = np.loadtxt(folder / "test_mask.csv.gz", delimiter=",")[:, args.split] > 0
     x, y = rows[:, :-1], rows[:, -1]
-    raysum = ROOT / "target/release/raysum"
     with tempfile.TemporaryDirectory() as place:
         place = pathlib.Path(place)
         np.save(place / "x.npy", x[~test])
         np.save(place / "y.npy", y[~test])
         np.save(place / "new.npy", x[test])
-        fit = [raysum, "fit", place / "x.npy", "--y", place / "y.npy", "-J", projections,
-               "--holdout", 0, "-o", place / "model", "--json", "--quiet", *args.options]
-        report = json.loads(run(fit))
-        predicted = run([raysum, "predict", place / "model", place / "new.npy", "--quiet"])
+        fit, *_ = run(["fit", place / "x.npy", "--y", place / "y.npy", "-J", str(projections),
+                       "--holdout", "0", "-o", place / "model", "--json", "--quiet", *args.options])
+        report = json.loads(fit)
+        predicted, *_ = run(["predict", place / "model", place / "new.npy", "--quiet"])
     header, *lines = predicted.splitlines()
     columns = header.split(",")
     table = np.array([[float(v) for v in line.split(",")] for line in lines])
@@ -84,13 +81,6 @@ def measure(args, name, projections):
         "fit_seconds": round(report["fit_seconds"], 2),
         "features": report["features"], "evaluations": report["evaluations"],
     }
-
-
-def run(command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{command}: {done.stderr}")
-    return done.stdout
 
 
 if __name__ == "__main__":

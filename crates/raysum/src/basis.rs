@@ -51,8 +51,8 @@ pub fn lattice_spacing(kernel: SubKernel, tolerance: f64) -> f64 {
     spacing.clamp(1e-6, WIDEST)
 }
 
-/// The largest whole number up to `x`: as a cast, because a call would stop the loops around it
-/// from being vectorised.
+/// The largest whole number up to `x`: as a cast, because on an old instruction set, which is the
+/// one compiled for, the library's floor is a call for every value.
 #[inline(always)]
 fn floor(x: f64) -> i64 {
     let cut = x as i64;

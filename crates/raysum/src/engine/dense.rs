@@ -76,10 +76,6 @@ impl Dense {
 }
 
 impl Engine for Dense {
-    fn check(&self, _: &Prior) -> Result<()> {
-        Ok(())
-    }
-
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
         let n = self.y.len();
         let solved = self.factorise(prior)?;

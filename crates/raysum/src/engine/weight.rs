@@ -103,13 +103,12 @@ impl<'a> Weight<'a> {
             8,
             || Ok(empty()),
             |views: &mut Result<Vec<Occupancy>>, range| {
+                let Ok(counts) = views else { return };
                 let rows = range.len();
                 let z = prior.kernel.project(&self.rows.block(range), Threads::One);
-                if let Ok(counts) = views {
-                    let mut runs = counts.iter_mut().zip(z.chunks(rows));
-                    if let Err(error) = runs.try_for_each(|(o, z)| o.add(z)) {
-                        *views = Err(error);
-                    }
+                let mut runs = counts.iter_mut().zip(z.chunks(rows));
+                if let Err(error) = runs.try_for_each(|(o, z)| o.add(z)) {
+                    *views = Err(error);
                 }
             },
         );
@@ -291,9 +290,9 @@ impl Gathered {
     }
 }
 
-/// Goes through blocks of `size` rows in a fixed number of streams, which share the threads: stream t takes
-/// the blocks t, t + T, t + 2T, …, one after another, and sums up on its own. What comes back is in
-/// order, so that adding it up gives the same bits on any number of threads.
+/// Goes through blocks of `size` rows in a fixed number of streams, which share the threads: stream
+/// t takes the blocks t, t + T, t + 2T, …, one after another, and sums up on its own. What comes
+/// back is in order, so that adding it up gives the same bits on any number of threads.
 fn in_streams<S: Send>(
     rows: usize,
     size: usize,
