@@ -17,7 +17,7 @@
 
 mod table;
 
-pub use table::Place;
+pub use table::{Place, Weights};
 
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
@@ -278,11 +278,11 @@ impl Basis {
 
     /// Σ_a weights_a φ'_a(z).
     #[inline(always)]
-    pub fn weighted_slope(&self, z: f64, place: Place, weights: &[f64]) -> f64 {
+    pub fn weighted_slope(&self, z: f64, place: Place, weights: Weights<'_>) -> f64 {
         if place.is_outside() {
             let mut slopes = vec![0.0; self.len()];
             self.slopes(z, place, &mut slopes);
-            return linalg::dot(weights, &slopes);
+            return slopes.iter().enumerate().map(|(a, slope)| weights.get(a) * slope).sum();
         }
         self.table.weighted_slope(place, weights)
     }

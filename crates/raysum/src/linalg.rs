@@ -30,6 +30,13 @@ impl From<Threads> for Par {
     }
 }
 
+impl Threads {
+    /// For an n × n factorisation: waking other threads takes longer than a small one.
+    fn for_size(self, n: usize) -> Par {
+        if n < 256 { Par::Seq } else { self.into() }
+    }
+}
+
 /// A dot product in eight lanes: vectorised, and the same bits everywhere.
 #[inline(always)]
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -44,7 +51,7 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 /// Overwrites the lower half of the symmetric n × n matrix `a` with its Cholesky factor.
 pub(crate) fn cholesky(a: &mut [f64], n: usize, threads: Threads) -> Result<()> {
-    let par = threads.into();
+    let par = threads.for_size(n);
     let scratch = llt::factor::cholesky_in_place_scratch::<f64>(n, par, faer::Spec::default());
     let mut buffer = MemBuffer::new(scratch);
     llt::factor::cholesky_in_place(
@@ -69,7 +76,7 @@ pub(crate) fn log_determinant(l: &[f64], n: usize) -> f64 {
 
 /// Writes the lower half of (L L')⁻¹ to `out`.
 pub(crate) fn inverse(l: &[f64], n: usize, out: &mut [f64], threads: Threads) {
-    let par = threads.into();
+    let par = threads.for_size(n);
     let mut buffer = MemBuffer::new(llt::inverse::inverse_scratch::<f64>(n, par));
     llt::inverse::inverse(
         MatMut::from_column_major_slice_mut(out, n, n),

@@ -24,6 +24,37 @@ pub struct Place {
     t: f64,
 }
 
+/// Weights of features, left as the difference a·u − v in which they arise: a matrix of them is
+/// never written.
+#[derive(Clone, Copy, Debug)]
+pub struct Weights<'a> {
+    /// a.
+    pub scale: f64,
+    /// u.
+    pub along: &'a [f64],
+    /// v.
+    pub less: &'a [f64],
+}
+
+impl Weights<'_> {
+    /// The weight of feature `a`.
+    #[inline(always)]
+    pub fn get(&self, a: usize) -> f64 {
+        self.scale * self.along[a] - self.less[a]
+    }
+
+    /// The weights of some features from `start` on.
+    #[inline(always)]
+    fn run(&self, start: usize) -> [f64; LANES] {
+        let (u, v) = (&self.along[start..start + LANES], &self.less[start..start + LANES]);
+        let mut out = [0.0; LANES];
+        for l in 0..LANES {
+            out[l] = self.scale * u[l] - v[l];
+        }
+        out
+    }
+}
+
 impl Place {
     pub(super) fn is_outside(self) -> bool {
         self.piece == OUTSIDE
@@ -98,19 +129,24 @@ impl Table {
     /// Writes φ at a place inside the table.
     #[inline(always)]
     pub(super) fn features(&self, place: Place, out: &mut [f64]) {
-        self.write(place, out, value);
+        self.write(
+            place,
+            out,
+            #[inline(always)]
+            |run, t| value(run, t),
+        );
     }
 
     /// Writes φ' at a place inside the table.
     #[inline(always)]
     pub(super) fn slopes(&self, place: Place, out: &mut [f64]) {
-        let scale = 2.0 * self.inverse;
         self.write(
             place,
             out,
             #[inline(always)]
-            |run, t| slope(run, t).map(|s| scale * s),
+            |run, t| slope(run, t),
         );
+        out.iter_mut().for_each(|slope| *slope *= 2.0 * self.inverse);
     }
 
     #[inline(always)]
@@ -130,16 +166,16 @@ impl Table {
 
     /// Σ_a weights_a φ'_a at a place inside the table.
     #[inline(always)]
-    pub(super) fn weighted_slope(&self, place: Place, weights: &[f64]) -> f64 {
+    pub(super) fn weighted_slope(&self, place: Place, weights: Weights<'_>) -> f64 {
         let mut sum = [0.0; LANES];
         let runs = self.runs(place);
-        match weights.len().checked_sub(LANES) {
+        match self.features.checked_sub(LANES) {
             Some(last) => {
                 for (k, run) in runs.iter().enumerate() {
                     let start = (k * LANES).min(last);
                     // What the run before has had already is not counted again.
                     let fresh = if start == k * LANES { &[1.0; LANES] } else { &self.fresh };
-                    let weights: &[f64; LANES] = weights[start..].first_chunk().expect("in range");
+                    let weights = weights.run(start);
                     let slopes = slope(run, place.t);
                     for l in 0..LANES {
                         sum[l] += fresh[l] * (weights[l] * slopes[l]);
@@ -149,7 +185,7 @@ impl Table {
             None => {
                 for run in runs {
                     let slopes = slope(run, place.t);
-                    weights.iter().zip(slopes).zip(&mut sum).for_each(|((w, s), o)| *o = w * s);
+                    (0..self.features).for_each(|a| sum[a] = weights.get(a) * slopes[a]);
                 }
             }
         }
@@ -164,39 +200,63 @@ fn run_starts(features: usize) -> impl Iterator<Item = usize> {
     (0..features.div_ceil(LANES)).map(move |k| (k * LANES).min(last))
 }
 
+// Loops and not `array::from_fn`, closures above and not the functions' names: those go through a
+// call that is not always inlined, and then compiled without the instructions of this machine.
+
 #[inline(always)]
 fn value(c: &Run, t: f64) -> [f64; LANES] {
-    std::array::from_fn(
-        #[inline(always)]
-        |l| c[0][l] + t * (c[1][l] + t * (c[2][l] + t * (c[3][l] + t * (c[4][l] + t * c[5][l])))),
-    )
+    let mut out = [0.0; LANES];
+    for l in 0..LANES {
+        out[l] =
+            c[0][l] + t * (c[1][l] + t * (c[2][l] + t * (c[3][l] + t * (c[4][l] + t * c[5][l]))));
+    }
+    out
 }
 
 #[inline(always)]
 fn slope(c: &Run, t: f64) -> [f64; LANES] {
     let (t2, t3, t4, t5) = (2.0 * t, 3.0 * t * t, 4.0 * t * t * t, 5.0 * t * t * t * t);
-    std::array::from_fn(
-        #[inline(always)]
-        |l| c[1][l] + (c[2][l] * t2 + c[3][l] * t3) + (c[4][l] * t4 + c[5][l] * t5),
-    )
+    let mut out = [0.0; LANES];
+    for l in 0..LANES {
+        out[l] = c[1][l] + (c[2][l] * t2 + c[3][l] * t3) + (c[4][l] * t4 + c[5][l] * t5);
+    }
+    out
 }
 
 /// φ at the interpolation points of all pieces, as one product k(points, u) T.
 fn values_at_points(nodes: &Nodes, fit: &Interpolation) -> Vec<f64> {
     let m = nodes.cells.len();
-    let points: Vec<f64> = nodes
-        .cells
-        .iter()
-        .flat_map(|&cell| (0..PIECES).map(move |piece| (cell, piece)))
-        .flat_map(|(cell, piece)| {
-            let middle = cell as f64 + (piece as f64 + 0.5) / PIECES as f64;
-            fit.points.map(|t| (middle + 0.5 * t / PIECES as f64) * nodes.spacing)
-        })
+    let (Some(first), Some(last)) = (nodes.cells.first(), nodes.cells.last()) else {
+        return Vec::new();
+    };
+    // The points of a cell, from its node, in cells.
+    let points: Vec<f64> = (0..PIECES)
+        .map(|piece| (piece as f64 + 0.5) / PIECES as f64 - 0.5)
+        .flat_map(|middle| fit.points.map(|t| middle + 0.5 * t / PIECES as f64))
         .collect();
-    let mut kernel = Vec::with_capacity(points.len() * m);
-    for z in &points {
-        let gap = |cell: &i64| z - (*cell as f64 + 0.5) * nodes.spacing;
-        kernel.extend(nodes.cells.iter().map(|cell| nodes.kernel.value(gap(cell).powi(2))));
+    let value = |point: f64, cells: i64| {
+        let gap = (cells as f64 + point) * nodes.spacing;
+        nodes.kernel.value(gap * gap)
+    };
+    // The kernel depends on how many cells apart two nodes are; there are fewer such distances than
+    // pairs of nodes, unless the cells are strewn widely.
+    let span = last - first;
+    let dense = 2 * span + 1 < (m * m) as i64;
+    let mut kernel = Vec::with_capacity(points.len() * m * m);
+    let mut by_distance: Vec<Vec<f64>> = Vec::new();
+    if dense {
+        let run = |point: &f64| (-span..=span).map(|cells| value(*point, cells)).collect();
+        by_distance = points.iter().map(run).collect();
+    }
+    for cell in &nodes.cells {
+        for (k, &point) in points.iter().enumerate() {
+            if dense {
+                let values = &by_distance[k];
+                kernel.extend(nodes.cells.iter().map(|u| values[(cell - u + span) as usize]));
+            } else {
+                kernel.extend(nodes.cells.iter().map(|u| value(point, cell - u)));
+            }
+        }
     }
     linalg::row_major_product(&kernel, &nodes.transform, m, nodes.features())
 }
@@ -271,7 +331,9 @@ mod tests {
         for basis in bases() {
             let r = basis.len();
             sizes.push(r);
-            let weights: Vec<f64> = (0..r).map(|a| (a as f64 * 1.7).sin()).collect();
+            let along: Vec<f64> = (0..r).map(|a| (a as f64 * 1.7).sin()).collect();
+            let less: Vec<f64> = (0..r).map(|a| (a as f64 * 2.3).cos()).collect();
+            let weights = Weights { scale: 0.7, along: &along, less: &less };
             for i in 0..300 {
                 let z = f64::from(i) * 0.03 - 0.7;
                 let place = basis.place(z);
@@ -285,8 +347,8 @@ mod tests {
                 basis.slopes(z, place, &mut table);
                 basis.nodes.sum(z, &mut sum, |k, s, gap| 2.0 * k.value_and_slope(s).1 * gap);
                 assert!(table.iter().zip(&sum).all(|(a, b)| (a - b).abs() < 1e-7), "at {z}");
-                let dot: f64 = table.iter().zip(&weights).map(|(a, b)| a * b).sum();
-                let weighted = basis.weighted_slope(z, place, &weights);
+                let dot: f64 = table.iter().enumerate().map(|(a, s)| weights.get(a) * s).sum();
+                let weighted = basis.weighted_slope(z, place, weights);
                 assert!((dot - weighted).abs() < 1e-12 * (1.0 + dot.abs()), "{dot} {weighted}");
             }
         }

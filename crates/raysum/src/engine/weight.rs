@@ -42,8 +42,6 @@ pub const NAME: &str = "weight";
 /// The likelihood may be wrong by about this many nats, or some ten times as many where the model
 /// fits badly.
 const NATS: f64 = 5e-5;
-/// A block's features take about this many numbers: they should stay in a core's own cache.
-const BLOCK_NUMBERS: usize = 100_000;
 
 /// Training rows.
 #[derive(Debug)]
@@ -148,10 +146,11 @@ impl<'a> Weight<'a> {
         start: impl Fn() -> S + Sync,
         add: impl Fn(&mut S, &Block) + Sync,
     ) -> Vec<S> {
-        // Every stream has a p × p sum of its own; where those are large, a few must do.
+        // Every stream has a p × p sum of its own; where those are large, a few must do. A block with
+        // its features should stay in a core's cache, but be large enough to pay for a walk through
+        // the sum.
         let streams = if map.len() > 1000 { 4 } else { 8 };
-        let most = (BLOCK_NUMBERS / map.len().max(1)).clamp(512, 2048);
-        let size = self.y.len().div_ceil(streams).clamp(256, most).next_multiple_of(64);
+        let size = (map.len() / 2).clamp(128, 512).next_multiple_of(64);
         let start = || (start(), Block::default());
         let parts = in_streams(self.y.len(), size, streams, start, |(sum, block), range| {
             self.read(map, prior, range, block);
@@ -184,15 +183,9 @@ impl<'a> Weight<'a> {
             || Gathered::new(shape),
             |sum, block| {
                 let residuals = block.residuals(&solution.mean);
-                // σ² ∂ log p/∂Φ, from ΦΣ in place.
-                sum.weights.resize(block.phi.len(), 0.0);
-                linalg::symmetric_product(&covariance, &block.phi, p, &mut sum.weights);
-                for (weights, residual) in sum.weights.chunks_mut(p.max(1)).zip(&residuals) {
-                    for (w, mean) in weights.iter_mut().zip(&solution.mean) {
-                        *w = residual * mean - *w;
-                    }
-                }
-                let slopes = map.pull_back(&block.at, &sum.weights);
+                sum.spread.resize(block.phi.len(), 0.0);
+                linalg::symmetric_product(&covariance, &block.phi, p, &mut sum.spread);
+                let slopes = map.pull_back(&block.at, &residuals, &solution.mean, &sum.spread);
                 sum.add(&slopes, block, &residuals);
             },
         );
@@ -266,13 +259,13 @@ struct Gathered {
     views: Matrix,
     squares: f64,
     sum: f64,
-    /// Room for a block's σ² ∂/∂Φ.
-    weights: Vec<f64>,
+    /// Room for a block's ΦΣ.
+    spread: Vec<f64>,
 }
 
 impl Gathered {
     fn new((rows, columns): (usize, usize)) -> Self {
-        Self { views: Matrix::zeros(rows, columns), squares: 0.0, sum: 0.0, weights: Vec::new() }
+        Self { views: Matrix::zeros(rows, columns), squares: 0.0, sum: 0.0, spread: Vec::new() }
     }
 
     fn add(&mut self, slopes: &[f64], block: &Block, residuals: &[f64]) {

@@ -1,6 +1,6 @@
 //! The features Φ of all sub-kernels: one basis per view, products of bases for degrees 2 and 3.
 
-use crate::basis::{Basis, Occupancy, Place};
+use crate::basis::{Basis, Occupancy, Place, Weights};
 use crate::engine::AdditiveKernel;
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
@@ -116,11 +116,17 @@ impl FeatureMap {
         Arch::new().dispatch(Apply { map: self, at, out });
     }
 
-    /// Σ_a weights_a ∂φ_a/∂z for each row and view, from the rows' weights (row-major, rows by p):
-    /// rows by views, row-major.
-    pub(super) fn pull_back(&self, at: &Located, weights: &[f64]) -> Vec<f64> {
+    /// Σ_a (scale_i along_a − less_ia) ∂φ_a/∂z for each row i and view: rows by views, row-major
+    /// like `less` (rows by p).
+    pub(super) fn pull_back(
+        &self,
+        at: &Located,
+        scale: &[f64],
+        along: &[f64],
+        less: &[f64],
+    ) -> Vec<f64> {
         let mut out = vec![0.0; at.rows * self.views.len()];
-        Arch::new().dispatch(PullBack { map: self, at, weights, out: &mut out });
+        Arch::new().dispatch(PullBack { map: self, at, scale, along, less, out: &mut out });
         out
     }
 }
@@ -183,7 +189,9 @@ impl NullaryFnOnce for Apply<'_> {
 struct PullBack<'a> {
     map: &'a FeatureMap,
     at: &'a Located,
-    weights: &'a [f64],
+    scale: &'a [f64],
+    along: &'a [f64],
+    less: &'a [f64],
     out: &'a mut [f64],
 }
 
@@ -192,12 +200,16 @@ impl NullaryFnOnce for PullBack<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { map, at, weights, out } = self;
+        let Self { map, at, scale, along, less, out } = self;
         let (p, views) = (map.len(), map.views.len());
         let mut scratch = Scratch::new(map);
         for block in &map.blocks {
             for i in 0..at.rows {
-                let weights = &weights[i * p..][block.features.clone()];
+                let weights = Weights {
+                    scale: scale[i],
+                    along: &along[block.features.clone()],
+                    less: &less[i * p..][block.features.clone()],
+                };
                 let out = &mut out[i * views..][block.views.clone()];
                 if block.products.is_empty() {
                     let (z, place) = at.at(block.views.start, i);
@@ -230,9 +242,10 @@ impl Scratch {
 
     /// Adds Σ_a weights_a ∂φ_a/∂z for each view of a sub-kernel.
     #[inline(always)]
-    fn pull_back(&self, products: &[Product], weights: &[f64], out: &mut [f64]) {
+    fn pull_back(&self, products: &[Product], weights: Weights<'_>, out: &mut [f64]) {
         let degree = out.len();
-        for (weight, product) in weights.iter().zip(products) {
+        for (a, product) in products.iter().enumerate() {
+            let weight = weights.get(a);
             for (slot, out) in out.iter_mut().enumerate() {
                 let others: f64 = (0..degree)
                     .filter(|o| *o != slot)

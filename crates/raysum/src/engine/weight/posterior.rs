@@ -242,7 +242,8 @@ impl Posterior for WeightPosterior {
     fn mean_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix {
         let z = prior.kernel.project(x, Threads::One);
         let at = self.map.locate(z, x.rows());
-        let slopes = self.map.pull_back(&at, &self.solution.mean.repeat(x.rows()));
+        let (one, nothing) = (vec![1.0; x.rows()], vec![0.0; x.rows() * self.map.len()]);
+        let slopes = self.map.pull_back(&at, &one, &self.solution.mean, &nothing);
         Matrix::from_fn(x.rows(), self.map.views.len(), |i, j| slopes[i * self.map.views.len() + j])
     }
 
