@@ -146,11 +146,12 @@ impl<'a> Weight<'a> {
         start: impl Fn() -> S + Sync,
         add: impl Fn(&mut S, &Block) + Sync,
     ) -> Vec<S> {
-        // Every stream has a p × p sum of its own; where those are large, a few must do. A block with
-        // its features should stay in a core's cache, but be large enough to pay for a walk through
-        // the sum.
-        let streams = if map.len() > 1000 { 4 } else { 8 };
+        // A block with its features should stay in a core's cache, but be large enough to pay for a
+        // walk through a p × p sum. Every stream has such a sum of its own; where those are large,
+        // or blocks few, a few must do.
         let size = (map.len() / 2).clamp(128, 512).next_multiple_of(64);
+        let most = if map.len() > 1000 { 4 } else { 8 };
+        let streams = (self.y.len() / size / 2).clamp(1, most);
         let start = || (start(), Block::default());
         let parts = in_streams(self.y.len(), size, streams, start, |(sum, block), range| {
             self.read(map, prior, range, block);
