@@ -22,6 +22,7 @@ pub use table::{Place, Weights};
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
 use crate::linalg;
+use std::collections::{BTreeMap, BTreeSet};
 use table::Table;
 
 /// Cells on either side of an occupied one that get a node too.
@@ -171,6 +172,24 @@ impl Nodes {
     }
 }
 
+/// The eigenvalues of a symmetric m × m matrix, falling, but for small ones whose sum stays within
+/// `tolerance`; which they are, and all eigenvectors one after another.
+fn leading(matrix: &[f64], m: usize, tolerance: f64) -> (Vec<usize>, Vec<f64>, Vec<f64>) {
+    let (values, vectors) = linalg::symmetric_eigen(matrix, m);
+    let mut left_out = 0.0;
+    let mut keep = m;
+    for value in &values {
+        left_out += value.max(0.0);
+        if left_out > tolerance && *value > ROUNDING {
+            break;
+        }
+        keep -= 1;
+    }
+    let kept: Vec<usize> = (m - keep..m).rev().collect();
+    let eigenvalues = kept.iter().map(|&a| values[a]).collect();
+    (kept, eigenvalues, vectors)
+}
+
 /// The features φ of one view.
 #[derive(Clone, Debug)]
 pub struct Basis {
@@ -197,23 +216,11 @@ impl Basis {
                 matrix[i * m + k] = root[i] * root[k] * kernel.value(gap * gap);
             }
         }
-        let (values, vectors) = linalg::symmetric_eigen(&matrix, m);
-        let mut left_out = 0.0;
-        let mut keep = m;
-        // Values come in rising order: drop small ones while their sum stays within tolerance.
-        for value in &values {
-            left_out += value.max(0.0);
-            if left_out > tolerance && *value > ROUNDING {
-                break;
-            }
-            keep -= 1;
-        }
-        let kept: Vec<usize> = (m - keep..m).rev().collect();
-        let eigenvalues: Vec<f64> = kept.iter().map(|&a| values[a]).collect();
-        let mut transform = Vec::with_capacity(m * keep);
+        let (kept, eigenvalues, vectors) = leading(&matrix, m, tolerance);
+        let mut transform = Vec::with_capacity(m * kept.len());
         for i in 0..m {
-            let entries = kept.iter().map(|&a| root[i] * vectors[a * m + i] / values[a].sqrt());
-            transform.extend(entries);
+            let pairs = kept.iter().zip(&eigenvalues);
+            transform.extend(pairs.map(|(a, value)| root[i] * vectors[a * m + i] / value.sqrt()));
         }
         Ok(Self::from_parts(kernel, h, cells, transform, eigenvalues))
     }
@@ -228,6 +235,66 @@ impl Basis {
     ) -> Self {
         let nodes = Nodes { kernel, spacing, cells, transform };
         Self { table: Table::new(&nodes), nodes, eigenvalues }
+    }
+
+    /// This basis and more features, for points that it does not reach: the eigenfunctions of what
+    /// it leaves out of the kernel there, k(z,z') − φ(z)'φ(z'), down to `tolerance`. The features so
+    /// far stay as they are, and the new ones vanish where they span the kernel.
+    pub fn extended(&self, occupancy: &Occupancy, tolerance: f64) -> Result<Self> {
+        let (new, weights): (Vec<i64>, Vec<f64>) = occupancy.nodes().into_iter().unzip();
+        let (m, r) = (new.len(), self.len());
+        let Nodes { kernel, spacing, ref cells, ref transform } = self.nodes;
+        let all: BTreeSet<i64> = cells.iter().chain(&new).copied().collect();
+        let span = all.last().zip(all.first()).map_or(0, |(last, first)| last - first);
+        if all.len() > MOST_NODES || span >= 2 * LONGEST {
+            return Err(Error::BasisTooLarge);
+        }
+        // φ at the new nodes, and what it leaves out there.
+        let mut phi = vec![0.0; m * r];
+        for (cell, row) in new.iter().zip(phi.chunks_mut(r.max(1))) {
+            self.nodes.sum((*cell as f64 + 0.5) * spacing, row, |kernel, s, _| kernel.value(s));
+        }
+        let root: Vec<f64> = weights.iter().map(|w| w.sqrt()).collect();
+        let mut matrix = vec![0.0; m * m];
+        for i in 0..m {
+            for k in 0..m {
+                let gap = (new[i] - new[k]) as f64 * spacing;
+                let known = linalg::dot(&phi[i * r..(i + 1) * r], &phi[k * r..(k + 1) * r]);
+                matrix[i * m + k] = root[i] * root[k] * (kernel.value(gap * gap) - known);
+            }
+        }
+        let (kept, values, vectors) = leading(&matrix, m, tolerance);
+        let more = kept.len();
+        let weight = |i: usize, a: usize| root[i] * vectors[kept[a] * m + i] / values[a].sqrt();
+        // ψ = Σ_v T_v (k(z,v) − φ(z)'φ(v)), written as a sum over all nodes.
+        let mut mixed = vec![0.0; r * more];
+        for i in 0..m {
+            for (phi, mixed) in phi[i * r..].iter().zip(mixed.chunks_mut(more.max(1))) {
+                mixed.iter_mut().enumerate().for_each(|(a, x)| *x += phi * weight(i, a));
+            }
+        }
+        let width = r + more;
+        let index: BTreeMap<i64, usize> = all.iter().enumerate().map(|(i, c)| (*c, i)).collect();
+        let mut joined = vec![0.0; all.len() * width];
+        for (cell, old) in cells.iter().zip(transform.chunks(r.max(1))) {
+            let row = &mut joined[index[cell] * width..][..width];
+            row[..r].copy_from_slice(old);
+            for (t, mixed) in old.iter().zip(mixed.chunks(more.max(1))) {
+                row[r..].iter_mut().zip(mixed).for_each(|(x, m)| *x -= t * m);
+            }
+        }
+        for (i, cell) in new.iter().enumerate() {
+            let row = &mut joined[index[cell] * width + r..][..more];
+            row.iter_mut().enumerate().for_each(|(a, x)| *x += weight(i, a));
+        }
+        let eigenvalues = self.eigenvalues.iter().copied().chain(values).collect();
+        let cells = all.into_iter().collect();
+        Ok(Self::from_parts(kernel, spacing, cells, joined, eigenvalues))
+    }
+
+    /// The distance between nodes.
+    pub(crate) fn spacing(&self) -> f64 {
+        self.nodes.spacing
     }
 
     /// Spacing, cells of the nodes, and T: all that a file needs to keep (eigenvalues aside).

@@ -199,19 +199,27 @@ impl<'a> From<&'a Matrix> for MatrixRef<'a> {
     }
 }
 
-/// Rows to learn from: X (n × d) and y (n), borrowed and known to be finite.
-#[derive(Clone, Copy, Debug)]
+/// Rows to learn from: X (n × d) and y (n), borrowed and known to be finite; or several targets,
+/// weights and known noise of rows.
+#[derive(Clone, Debug)]
 pub struct Dataset<'a> {
     x: MatrixRef<'a>,
-    y: &'a [f64],
+    targets: Vec<&'a [f64]>,
+    weights: Option<&'a [f64]>,
+    noise_std: Option<&'a [f64]>,
 }
 
 impl<'a> Dataset<'a> {
     /// Takes X and y after checking that their lengths agree, that there are at least two rows
     /// and one column, and that every value is finite.
     pub fn new(x: impl Into<MatrixRef<'a>>, y: &'a [f64]) -> Result<Self> {
+        Self::with_targets(x, &[y])
+    }
+
+    /// Like [`Dataset::new`], with several targets.
+    pub fn with_targets(x: impl Into<MatrixRef<'a>>, targets: &[&'a [f64]]) -> Result<Self> {
         let x = x.into();
-        if x.rows() != y.len() {
+        if let Some(y) = targets.iter().find(|y| y.len() != x.rows()) {
             return Err(Error::TargetLength { rows: x.rows(), targets: y.len() });
         }
         if x.rows() < 2 {
@@ -220,11 +228,60 @@ impl<'a> Dataset<'a> {
         if x.columns() == 0 {
             return Err(Error::NoColumns);
         }
-        x.check_finite()?;
-        if let Some(row) = y.iter().position(|v| !v.is_finite()) {
-            return Err(Error::NotFiniteY { row, value: y[row] });
+        Self::rows_of(x, targets)
+    }
+
+    /// Rows to add to a model, or to take out of it: like [`Dataset::with_targets`], but a single
+    /// row is enough.
+    pub fn rows_of(x: impl Into<MatrixRef<'a>>, targets: &[&'a [f64]]) -> Result<Self> {
+        let x = x.into();
+        if targets.is_empty() {
+            return Err(Error::NoTargets);
         }
-        Ok(Self { x, y })
+        x.check_finite()?;
+        for y in targets {
+            if x.rows() != y.len() {
+                return Err(Error::TargetLength { rows: x.rows(), targets: y.len() });
+            }
+            if let Some(row) = y.iter().position(|v| !v.is_finite()) {
+                return Err(Error::NotFiniteY { row, value: y[row] });
+            }
+        }
+        Ok(Self { x, targets: targets.to_vec(), weights: None, noise_std: None })
+    }
+
+    /// The same rows, of which row i counts as `weights[i]` equal ones would.
+    pub fn weighted(self, weights: &'a [f64]) -> Result<Self> {
+        self.check_rows("weight", weights, |w| w > 0.0, "finite and above 0")?;
+        Ok(Self { weights: Some(weights), ..self })
+    }
+
+    /// The same rows, with known standard deviations of each row's noise, in the target's units.
+    /// What noise is found beyond it comes on top.
+    pub fn with_noise_std(self, noise_std: &'a [f64]) -> Result<Self> {
+        self.check_rows("noise std", noise_std, |s| s >= 0.0, "finite and at least 0")?;
+        if self.targets.len() > 1 {
+            return Err(Error::NoiseOfTargets);
+        }
+        Ok(Self { noise_std: Some(noise_std), ..self })
+    }
+
+    fn check_rows(
+        &self,
+        name: &'static str,
+        values: &[f64],
+        good: impl Fn(f64) -> bool,
+        rule: &'static str,
+    ) -> Result<()> {
+        if values.len() != self.rows() {
+            let (expected, found) = (self.rows(), values.len());
+            return Err(Error::RowValues { name, expected, found });
+        }
+        let bad = values.iter().position(|v| !(v.is_finite() && good(*v)));
+        match bad {
+            Some(row) => Err(Error::RowValue { name, row, value: values[row], rule }),
+            None => Ok(()),
+        }
     }
 
     /// The inputs.
@@ -232,9 +289,30 @@ impl<'a> Dataset<'a> {
         self.x
     }
 
-    /// The targets.
+    /// The target, or the first of several.
     pub fn y(&self) -> &'a [f64] {
-        self.y
+        self.targets[0]
+    }
+
+    /// All targets.
+    pub fn targets(&self) -> &[&'a [f64]] {
+        &self.targets
+    }
+
+    /// Fails unless there are so many targets.
+    pub(crate) fn check_targets(&self, expected: usize) -> Result<()> {
+        let found = self.targets.len();
+        if found == expected { Ok(()) } else { Err(Error::TargetCount { expected, found }) }
+    }
+
+    /// The rows' weights, if they have any.
+    pub fn weights(&self) -> Option<&'a [f64]> {
+        self.weights
+    }
+
+    /// The known standard deviations of the rows' noise.
+    pub fn noise_std(&self) -> Option<&'a [f64]> {
+        self.noise_std
     }
 
     /// Number of rows.

@@ -7,12 +7,20 @@
 
 pub mod auto;
 pub mod dense;
+mod observations;
 pub mod weight;
 
+pub use observations::Observations;
+
 use crate::data::Matrix;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
 use crate::linalg::{self, Threads};
+use crate::scale::StandardRows;
+use weight::Statistics;
+
+/// Rows from which n × n matrices are out of the question (two of them take 14 GB).
+pub(crate) const DENSE_LIMIT: usize = 30_000;
 
 /// k(x, x') = Σ_j λ_j κ(|W_j (x − x')|): the paper's kernel with everything that scales an input
 /// (P_j, A and ℓ_j) multiplied into one matrix.
@@ -101,6 +109,16 @@ impl Tensor {
         Self { name: name.into(), shape, values }
     }
 
+    /// A matrix with this name.
+    pub(crate) fn of(name: impl Into<String>, matrix: &Matrix) -> Self {
+        Self::new(name, vec![matrix.rows(), matrix.columns()], matrix.as_slice().to_vec())
+    }
+
+    /// The values as a file keeps them.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.values.iter().flat_map(|v| v.to_le_bytes()).collect()
+    }
+
     /// The array with this name, or the words that it is missing.
     pub(crate) fn find<'t>(
         tensors: &'t [Tensor],
@@ -125,13 +143,21 @@ pub trait Engine {
         Ok(())
     }
 
-    /// Log marginal likelihood and gradient. [`crate::Error::is_recoverable`] tells a θ that cannot
+    /// Log marginal likelihood and gradient, summed over targets. [`crate::Error::is_recoverable`] tells a θ that cannot
     /// be evaluated from a failure.
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation>;
 
-    /// Log marginal likelihood, and what the rows say about f under this prior.
-    fn posterior(&mut self, prior: &Prior) -> Result<(f64, Box<dyn Posterior>)>;
+    /// What the rows say about f under this prior: one posterior per target.
+    fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>>;
+
+    /// The only posterior, where there is one target.
+    fn posterior(&mut self, prior: &Prior) -> Result<Conditioned> {
+        self.posteriors(prior)?.pop().ok_or(Error::NoTargets)
+    }
 }
+
+/// A target's log marginal likelihood, and its posterior.
+pub type Conditioned = (f64, Box<dyn Posterior>);
 
 /// f given the training rows. Everything is in standardised units, of f without noise, and for
 /// one block of standardised rows `x`; a caller with many rows splits them over threads.
@@ -156,11 +182,57 @@ pub trait Posterior: std::fmt::Debug + Send + Sync {
     /// Gradient of the mean of f with respect to the views z (rows by Σ D_j).
     fn mean_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix;
 
-    /// Leave-one-out mean and variance of f at the training rows, which are handed in again.
-    fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &[f64]) -> Result<Marginals>;
+    /// Leave-one-out mean and variance of f at the training rows, which are handed in again with
+    /// this posterior's target.
+    fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &Observations) -> Result<Marginals>;
+
+    /// What the posterior needs to know of some rows of its target, to take them in later.
+    fn summarise(
+        &self,
+        prior: &Prior,
+        rows: &StandardRows<'_>,
+        observations: &Observations,
+    ) -> Summary;
+
+    /// The posterior at the same θ after rows have come or gone: those that `statistics` tells of
+    /// (from [`Posterior::summarise`], added up), and those that are handed over.
+    fn change(
+        &self,
+        prior: &Prior,
+        statistics: Option<&Statistics>,
+        rows: &StandardRows<'_>,
+        observations: &Observations,
+        change: Change,
+    ) -> Result<Conditioned>;
+
+    /// The arrays that statistics of rows depend on: only where they are equal may statistics be
+    /// added up.
+    fn frame(&self) -> Vec<Tensor> {
+        Vec::new()
+    }
 
     /// The arrays that [`load`] needs to make this posterior again.
     fn tensors(&self) -> Vec<Tensor>;
+}
+
+/// What a posterior needs to know of some rows.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Sums over the rows that the posterior's features express, if it has any.
+    pub statistics: Option<Statistics>,
+    /// The other rows, in order.
+    pub rest: Vec<usize>,
+}
+
+/// Whether rows come or go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// They come.
+    Add,
+    /// They go.
+    Remove,
+    /// They come, and all others go.
+    Replace,
 }
 
 /// Makes a posterior from the arrays of a file; the error says what is wrong with them.

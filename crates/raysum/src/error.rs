@@ -35,6 +35,42 @@ pub enum Error {
         /// Rows given.
         rows: usize,
     },
+    /// Weights or known noise for another number of rows.
+    #[error("X has {expected} rows, but there is a {name} for {found}")]
+    RowValues {
+        /// What was given for each row.
+        name: &'static str,
+        /// Rows of X.
+        expected: usize,
+        /// Values given.
+        found: usize,
+    },
+    /// A row's weight or known noise is out of range.
+    #[error("the {name} of row {row} is {value}, but must be {rule}")]
+    RowValue {
+        /// What was given for each row.
+        name: &'static str,
+        /// The first such row.
+        row: usize,
+        /// The value.
+        value: f64,
+        /// What it must be.
+        rule: &'static str,
+    },
+    /// Known noise is that of one target.
+    #[error("known noise of rows is that of one target; fit several targets one by one")]
+    NoiseOfTargets,
+    /// Data with another number of targets than a model has.
+    #[error("{found} targets given, but {expected} expected")]
+    TargetCount {
+        /// Targets the model has.
+        expected: usize,
+        /// Targets given.
+        found: usize,
+    },
+    /// There is nothing to learn.
+    #[error("there is no target to learn")]
+    NoTargets,
     /// A fit needs at least one column.
     #[error("X has no columns")]
     NoColumns,
@@ -175,6 +211,15 @@ pub enum Error {
         /// The first such row.
         row: usize,
     },
+    /// Statistics of rows that were taken for another model.
+    #[error("these statistics were taken for another model")]
+    NotForThisModel,
+    /// New rows that a model cannot take in as it is.
+    #[error(
+        "the new rows lie where the model's features do not reach, and it cannot be extended to \
+         them; fit again on all rows"
+    )]
+    RefitDue,
     /// Leave-one-out was asked for on other rows than the fit had.
     #[error("these are not the rows that the model was fitted on{}", .row.map_or(String::new(), |r| format!(" (row {r} differs)")))]
     NotTrainingRows {
@@ -195,8 +240,24 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// The file holds something else than was wanted.
+    #[error("{}: this is a raysum file, but it holds a {found}", .path.display())]
+    OtherFile {
+        /// The file.
+        path: PathBuf,
+        /// What it holds.
+        found: String,
+    },
+    /// The file holds models of several targets where one was wanted.
+    #[error("{}: holds models of {targets} targets, not of one", .path.display())]
+    SeveralTargets {
+        /// The file.
+        path: PathBuf,
+        /// How many.
+        targets: usize,
+    },
     /// The file is a raysum model of a format this version does not know.
-    #[error("{}: model file format {found}, but this raysum reads format {supported}; use a newer raysum", .path.display())]
+    #[error("{}: model file format {found}, but this raysum reads format {supported}; {}", .path.display(), if found > supported { "use a newer raysum" } else { "fit again" })]
     FormatVersion {
         /// The file.
         path: PathBuf,

@@ -62,3 +62,15 @@ fn beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
     builder.tempfile_in(folder)
 }
+
+/// FNV-1a in 64 bits over the text and the arrays, by name: not against malice, but against a
+/// flipped bit.
+pub(crate) fn checksum(text: &str, mut arrays: Vec<(&str, &[u8])>) -> String {
+    arrays.sort_unstable_by_key(|(name, _)| *name);
+    let parts = arrays.iter().flat_map(|(name, bytes)| [name.as_bytes(), bytes]);
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in std::iter::once(text.as_bytes()).chain(parts).flatten() {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    format!("{hash:016x}")
+}

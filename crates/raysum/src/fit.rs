@@ -2,9 +2,9 @@
 
 use crate::config::{Config, EngineChoice, Optimizer};
 use crate::data::{Dataset, Matrix, MatrixRef};
-use crate::engine::Engine;
 use crate::engine::auto::{self, Auto};
 use crate::engine::weight::Weight;
+use crate::engine::{Engine, Observations};
 use crate::error::{Error, Result};
 use crate::model::{FitReport, Model};
 use crate::objective::{Hyperparameters, Layout};
@@ -24,7 +24,7 @@ const LATER_EVALUATIONS: usize = 10;
 /// The same for the last stage, where a stage before it has come close already.
 const LAST_EVALUATIONS: usize = 3;
 
-/// A search ends when its steps gain less than this in log likelihood per row. Half of it, or
+/// A search ends when its steps gain less than this in log likelihood per observed value. Half of it, or
 /// twice as much, changes no score on the paper's data sets by more than a tenth of its spread.
 const STEP_TOLERANCE: f64 = 1e-4;
 
@@ -68,6 +68,18 @@ impl Config {
         start: Option<&Hyperparameters>,
         progress: &mut ProgressFn<'_>,
     ) -> Result<Model> {
+        data.check_targets(1)?;
+        self.fit_targets(data, start, progress)?.pop().ok_or(Error::NoTargets)
+    }
+
+    /// Like [`Config::fit_from`], for any number of targets with shared hyperparameters, at the
+    /// cost of one factorisation per evaluation: one model for each, in order.
+    pub fn fit_targets(
+        &self,
+        data: &Dataset<'_>,
+        start: Option<&Hyperparameters>,
+        progress: &mut ProgressFn<'_>,
+    ) -> Result<Vec<Model>> {
         let problem = Problem::new(self, data)?;
         let first = match start {
             Some(h) => problem.layout.theta(h)?,
@@ -83,11 +95,19 @@ impl Config {
             let prior = problem.layout.prior(&problem.layout.hyperparameters(&first));
             problem.engine(self.engine, None)?.check(&prior)?;
         }
-        let mut search =
-            Search { config: self, layout: &problem.layout, progress, evaluations: 0, later: 0.0 };
+        let mut search = Search {
+            config: self,
+            layout: &problem.layout,
+            progress,
+            evaluations: 0,
+            later: 0.0,
+            values: 0.0,
+        };
         let mut best: Option<Outcome> = None;
         for (index, &rows) in stages.iter().enumerate() {
             let some = (rows < n).then(|| problem.sample(rows, self.seed, index));
+            let observations = some.as_ref().map_or(&problem.observations, |(_, y)| y);
+            search.values = observations.values();
             let mut engine = problem.engine(self.engine, some.as_ref())?;
             search.later = later(&stages, index);
             best = Some(match best {
@@ -109,6 +129,16 @@ impl Config {
 
     /// The model at given hyperparameters, without any search.
     pub fn condition(&self, data: &Dataset<'_>, hyperparameters: Hyperparameters) -> Result<Model> {
+        data.check_targets(1)?;
+        self.condition_targets(data, hyperparameters)?.pop().ok_or(Error::NoTargets)
+    }
+
+    /// Like [`Config::condition`], for any number of targets.
+    pub fn condition_targets(
+        &self,
+        data: &Dataset<'_>,
+        hyperparameters: Hyperparameters,
+    ) -> Result<Vec<Model>> {
         let problem = Problem::new(self, data)?;
         problem.layout.check(&hyperparameters)?;
         problem.condition(self, hyperparameters, 0, false)
@@ -137,8 +167,9 @@ fn later(stages: &[usize], index: usize) -> f64 {
 /// Standardised data, and the layout of θ.
 struct Problem<'a> {
     x: MatrixRef<'a>,
-    y: Vec<f64>,
-    scaler: Scaler,
+    observations: Observations,
+    /// One per target; they differ in y alone.
+    scalers: Vec<Scaler>,
     layout: Layout,
 }
 
@@ -149,28 +180,28 @@ impl<'a> Problem<'a> {
         let projections =
             Projections::choose(config.directions, &degrees, data.columns(), config.seed)?;
         let layout = Layout::new(config, projections)?;
-        let scaler = Scaler::fit(data.x(), data.y());
-        let y = scaler.apply_y(data.y());
-        Ok(Self { x: data.x(), y, scaler, layout })
+        let scalers = Scaler::of_targets(data);
+        let observations = Observations::standardised(data, &scalers);
+        Ok(Self { x: data.x(), observations, scalers, layout })
     }
 
     /// A random part of the rows, in the order of the data.
-    fn sample(&self, rows: usize, seed: u64, stage: usize) -> (Matrix, Vec<f64>) {
+    fn sample(&self, rows: usize, seed: u64, stage: usize) -> (Matrix, Observations) {
         let mut rng = stream(seed, Purpose::Subset, stage as u32);
-        let mut chosen = rand::seq::index::sample(&mut rng, self.y.len(), rows).into_vec();
+        let mut chosen = rand::seq::index::sample(&mut rng, self.x.rows(), rows).into_vec();
         chosen.sort_unstable();
         let x = Matrix::from_fn(rows, self.x.columns(), |i, j| self.x.at(chosen[i], j));
-        (x, chosen.iter().map(|&i| self.y[i]).collect())
+        (x, self.observations.gather(&chosen))
     }
 
     /// An engine over some rows, or all.
     fn engine<'b>(
         &'b self,
         choice: EngineChoice,
-        some: Option<&'b (Matrix, Vec<f64>)>,
+        some: Option<&'b (Matrix, Observations)>,
     ) -> Result<Box<dyn Engine + 'b>> {
-        let (x, y) = some.map_or((self.x, &self.y), |(x, y)| (x.into(), y));
-        let rows = StandardRows::new(x, &self.scaler);
+        let (x, y) = some.map_or((self.x, &self.observations), |(x, y)| (x.into(), y));
+        let rows = StandardRows::new(x, &self.scalers[0]);
         Ok(match choice {
             EngineChoice::Auto => Box::new(Auto::new(rows, y.clone())),
             EngineChoice::Dense => Box::new(auto::dense(&rows, y.clone())?),
@@ -184,24 +215,28 @@ impl<'a> Problem<'a> {
         hyperparameters: Hyperparameters,
         evaluations: usize,
         hit_limit: bool,
-    ) -> Result<Model> {
+    ) -> Result<Vec<Model>> {
         let prior = self.layout.prior(&hyperparameters);
-        let (log_marginal_likelihood, posterior) =
-            self.engine(config.engine, None)?.posterior(&prior)?;
-        let rows = self.y.len();
-        let report = FitReport { rows, log_marginal_likelihood, evaluations, hit_limit };
-        let x = self.x;
-        let mut model = Model::new(
-            config.clone(),
-            self.scaler,
-            self.layout.projections().clone(),
-            hyperparameters,
-            prior,
-            posterior,
-            report,
-        );
-        model.learn_relevance(x);
-        Ok(model)
+        let posteriors = self.engine(config.engine, None)?.posteriors(&prior)?;
+        let rows = self.x.rows();
+        let mut models = Vec::with_capacity(posteriors.len());
+        for ((log_marginal_likelihood, posterior), scaler) in
+            posteriors.into_iter().zip(self.scalers)
+        {
+            let report = FitReport { rows, log_marginal_likelihood, evaluations, hit_limit };
+            let mut model = Model::new(
+                config.clone(),
+                scaler,
+                self.layout.projections().clone(),
+                hyperparameters.clone(),
+                prior.clone(),
+                posterior,
+                report,
+            );
+            model.learn_relevance(self.x, self.observations.weights.as_deref());
+            models.push(model);
+        }
+        Ok(models)
     }
 }
 
@@ -212,6 +247,8 @@ struct Search<'a, 'p> {
     progress: &'a mut ProgressFn<'p>,
     evaluations: usize,
     later: f64,
+    /// Observed values searched on.
+    values: f64,
 }
 
 impl Search<'_, '_> {
@@ -269,7 +306,7 @@ impl Search<'_, '_> {
         theta: &[f64],
         options: &Lbfgs,
     ) -> Result<Outcome> {
-        let value_tolerance = STEP_TOLERANCE * rows as f64;
+        let value_tolerance = STEP_TOLERANCE * self.values;
         let options = &Lbfgs { value_tolerance, ..options.clone() };
         self.run(rows, index, |layout, observer| {
             let objective = |t: &[f64], g: &mut [f64]| layout.evaluate(engine, t, g);
@@ -287,7 +324,7 @@ impl Search<'_, '_> {
         let recipe = Adam::default();
         let evaluations = self.config.max_evaluations.unwrap_or(recipe.evaluations);
         // The paper's tolerance is per row.
-        let tolerance = recipe.tolerance * rows as f64;
+        let tolerance = recipe.tolerance * self.values;
         let options = Adam { evaluations, tolerance, ..recipe };
         self.run(rows, index, |layout, observer| {
             let objective = |t: &[f64], g: &mut [f64]| layout.evaluate(engine, t, g);

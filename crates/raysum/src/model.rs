@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::data::{Dataset, Matrix, MatrixRef};
-use crate::engine::{Marginals, Posterior, Prior};
+use crate::engine::{Marginals, Observations, Posterior, Prior};
 use crate::error::{Error, Result};
 use crate::linalg;
 use crate::metrics::two_sided_quantile;
@@ -203,7 +203,7 @@ impl Model {
         self.scaler.x.len()
     }
 
-    fn check<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<MatrixRef<'a>> {
+    pub(crate) fn check<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<MatrixRef<'a>> {
         let x = x.into();
         if x.columns() != self.columns() {
             return Err(Error::ColumnCount { expected: self.columns(), found: x.columns() });
@@ -219,24 +219,52 @@ impl Model {
 
     /// Runs `body` on standardised blocks of rows, over all threads, and returns in order.
     fn by_block<T: Send>(&self, x: MatrixRef<'_>, body: impl Fn(&Matrix) -> T + Sync) -> Vec<T> {
+        self.by_range(x, |_, rows| body(rows))
+    }
+
+    /// Like [`Model::by_block`]; `body` is told which rows they are.
+    fn by_range<T: Send>(
+        &self,
+        x: MatrixRef<'_>,
+        body: impl Fn(Range<usize>, &Matrix) -> T + Sync,
+    ) -> Vec<T> {
         let starts: Vec<usize> = (0..x.rows()).step_by(BLOCK).collect();
         let rows = |start: usize| -> Range<usize> { start..(start + BLOCK).min(x.rows()) };
         let standard = StandardRows::new(x, &self.scaler);
-        starts.into_par_iter().map(|start| body(&standard.block(rows(start)))).collect()
+        let run = |start| body(rows(start), &standard.block(rows(start)));
+        starts.into_par_iter().map(run).collect()
     }
 
     /// Mean and variances at each row of `x`.
     pub fn predict<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Prediction> {
         let x = self.check(x)?;
         let blocks = self.by_block(x, |rows| self.posterior.marginals(&self.prior, rows));
-        self.in_units(&join(blocks))
+        self.in_units(&join(blocks), None)
     }
 
-    fn in_units(&self, f: &Marginals) -> Result<Prediction> {
+    /// Like [`Model::predict`], for rows whose noise is known: their standard deviations, in the
+    /// target's units, come on top of the noise the model has found.
+    pub fn predict_with_noise<'a>(
+        &self,
+        x: impl Into<MatrixRef<'a>>,
+        noise_std: &[f64],
+    ) -> Result<Prediction> {
+        let x = self.check(x)?;
+        // The check is that of a data set; what its target is does not matter.
+        let nothing = vec![0.0; x.rows()];
+        Dataset::rows_of(x, &[&nothing])?.with_noise_std(noise_std)?;
+        let blocks = self.by_block(x, |rows| self.posterior.marginals(&self.prior, rows));
+        let known: Vec<f64> = noise_std.iter().map(|s| self.scaler.y.scaled_square(*s)).collect();
+        self.in_units(&join(blocks), Some(&known))
+    }
+
+    /// In the target's units; a new observation has the noise σ², and what is known of each row's.
+    fn in_units(&self, f: &Marginals, known_noise: Option<&[f64]>) -> Result<Prediction> {
         let unit = self.scaler.y.std;
-        let noise = self.prior.noise_variance;
+        let noise = |i: usize| self.prior.noise_variance + known_noise.map_or(0.0, |s| s[i]);
         let mean: Vec<f64> = f.mean.iter().map(|m| self.scaler.undo_mean(*m)).collect();
-        let std: Vec<f64> = f.variance.iter().map(|v| (v + noise).sqrt() * unit).collect();
+        let std = |(i, v): (usize, &f64)| (v + noise(i)).sqrt() * unit;
+        let std: Vec<f64> = f.variance.iter().enumerate().map(std).collect();
         let finite = |(m, s): (&f64, &f64)| m.is_finite() && s.is_finite();
         if let Some(row) = mean.iter().zip(&std).position(|pair| !finite(pair)) {
             return Err(Error::NotFinitePrediction { row });
@@ -285,8 +313,15 @@ impl Model {
     pub fn leave_one_out(&self, data: &Dataset<'_>) -> Result<Prediction> {
         let x = self.check(data.x())?;
         let rows = self.standardised(x);
-        let y = self.scaler.apply_y(data.y());
-        self.in_units(&self.posterior.leave_one_out(&self.prior, &rows, &y)?)
+        let y = self.observations(data)?;
+        let loo = self.posterior.leave_one_out(&self.prior, &rows, &y)?;
+        self.in_units(&loo, y.noise.as_deref())
+    }
+
+    /// What the data says beside X, standardised as the training rows were.
+    pub(crate) fn observations(&self, data: &Dataset<'_>) -> Result<Observations> {
+        data.check_targets(1)?;
+        Ok(Observations::standardised(data, std::slice::from_ref(&self.scaler)))
     }
 
     /// Each sub-kernel's function at the rows of `x`; together with the constant they sum to the
@@ -346,13 +381,14 @@ impl Model {
     }
 
     /// Fills in [`Model::relevance`] from the training rows.
-    pub(crate) fn learn_relevance(&mut self, x: MatrixRef<'_>) {
+    pub(crate) fn learn_relevance(&mut self, x: MatrixRef<'_>, weights: Option<&[f64]>) {
         let mut sums = vec![0.0; self.columns()];
-        let squares = self.by_block(x, |rows| {
+        let squares = self.by_range(x, |range, rows| {
             let gradient = self.standardised_gradient(rows);
             let mut sums = vec![0.0; rows.columns()];
-            for i in 0..rows.rows() {
-                sums.iter_mut().zip(gradient.row(i)).for_each(|(s, g)| *s += g * g);
+            for (i, row) in range.enumerate() {
+                let weight = weights.map_or(1.0, |w| w[row]);
+                sums.iter_mut().zip(gradient.row(i)).for_each(|(s, g)| *s += weight * g * g);
             }
             sums
         });

@@ -1,38 +1,32 @@
-//! The model file: safetensors, with everything that is not an array as JSON in its metadata.
-//!
-//! Written beside, synced and renamed, so that a file is there whole or not at all. Read with
-//! every length and number checked: no file makes the loader panic or gives a NaN.
+//! Models and parts to files and back; what kind of file it is stands in [`container`].
+
+mod container;
 
 use crate::config::Config;
 use crate::data::Matrix;
+use crate::engine::weight::{Moments, Statistics};
 use crate::engine::{self, Tensor};
 use crate::error::{Error, Result};
-use crate::file;
+use crate::linalg;
 use crate::model::{FitReport, Model};
 use crate::objective::{Hyperparameters, Layout};
+use crate::online::{Part, Rows};
 use crate::project::Projections;
 use crate::scale::Scaler;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use container::Problem;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The newest file format this version writes and reads.
-pub const FORMAT: u64 = 1;
-/// The key of the metadata.
-const KEY: &str = "raysum";
+pub const FORMAT: u64 = 2;
+/// Kinds of files.
+const MODEL: &str = "model";
+const PART: &str = "part";
+
 const PROJECTIONS: &str = "projections";
 const POSTERIOR: &str = "posterior.";
-
-/// What stands under [`KEY`]: the format first, then what it tells how to read.
-#[derive(Serialize, Deserialize)]
-struct Envelope {
-    format: u64,
-    /// Of the text of `model` and the bytes of all arrays.
-    checksum: String,
-    model: Box<RawValue>,
-}
 
 #[derive(Serialize, Deserialize)]
 struct Metadata {
@@ -52,28 +46,34 @@ impl Model {
     /// Writes the model to one file, atomically: an older file of that name stays whole until
     /// the new one is complete.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        let bytes = self.to_bytes();
-        file::write(path, |out| out.write_all(&bytes))
-            .map_err(|reason| Error::Io { path: path.to_owned(), reason })
+        save(path.as_ref(), &[self])
+    }
+
+    /// Writes the models of several targets to one file; what they share stands there once.
+    pub fn save_all(models: &[Model], path: impl AsRef<Path>) -> Result<()> {
+        save(path.as_ref(), &models.iter().collect::<Vec<_>>())
     }
 
     /// Reads a model written by [`Model::save`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let bytes =
-            std::fs::read(path).map_err(|reason| Error::Io { path: path.to_owned(), reason })?;
-        Self::from_bytes(&bytes).map_err(|problem| match problem {
-            Problem::NotAModel => Error::NotAModel { path: path.to_owned() },
-            Problem::Format(found) => {
-                Error::FormatVersion { path: path.to_owned(), found, supported: FORMAT }
-            }
-            Problem::Damaged(detail) => Error::Damaged { path: path.to_owned(), detail },
+        let mut models = Self::load_all(path)?;
+        match (models.pop(), models.len() + 1) {
+            (Some(model), 1) => Ok(model),
+            (_, targets) => Err(Error::SeveralTargets { path: path.to_owned(), targets }),
+        }
+    }
+
+    /// Reads all models of a file, one per target.
+    pub fn load_all(path: impl AsRef<Path>) -> Result<Vec<Self>> {
+        container::read(path.as_ref(), MODEL, |all: Vec<Metadata>, tensors| {
+            let several = all.into_iter().enumerate();
+            several.map(|(k, metadata)| read_model(metadata, &of_model(&tensors, k))).collect()
         })
     }
 
-    fn to_bytes(&self) -> Vec<u8> {
-        let metadata = Metadata {
+    fn metadata(&self) -> Metadata {
+        Metadata {
             raysum: self.version.clone(),
             engine: self.engine().into(),
             config: self.config.clone(),
@@ -84,157 +84,84 @@ impl Model {
             relevance: self.relevance.clone(),
             column_names: self.column_names.clone(),
             attachments: self.attachments.clone(),
-        };
-        let model = serde_json::value::to_raw_value(&metadata).expect("plain data serialises");
-        let p = self.projections.matrix();
-        let shape = vec![p.rows(), p.columns()];
-        let mut tensors = vec![Tensor::new(PROJECTIONS, shape, p.as_slice().to_vec())];
+        }
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let mut all = vec![Tensor::of(PROJECTIONS, self.projections.matrix())];
         for tensor in self.posterior.tensors() {
-            tensors.push(Tensor { name: format!("{POSTERIOR}{}", tensor.name), ..tensor });
+            all.push(Tensor { name: format!("{POSTERIOR}{}", tensor.name), ..tensor });
         }
-        let bytes: Vec<(String, Vec<usize>, Vec<u8>)> = tensors
-            .into_iter()
-            .map(|t| (t.name, t.shape, t.values.iter().flat_map(|v| v.to_le_bytes()).collect()))
-            .collect();
-        let arrays = bytes.iter().map(|(name, _, bytes)| (name.as_str(), bytes.as_slice()));
-        let checksum = checksum(model.get(), arrays.collect());
-        let envelope = Envelope { format: FORMAT, checksum, model };
-        let json = serde_json::to_string(&envelope).expect("plain data serialises");
-        let views = bytes.iter().map(|(name, shape, bytes)| {
-            let view = TensorView::new(Dtype::F64, shape.clone(), bytes);
-            (name, view.expect("the bytes were made for the shape"))
-        });
-        safetensors::serialize(views, Some(HashMap::from([(KEY.to_string(), json)])))
-            .expect("names are unique and sizes fit")
+        all
     }
+}
 
-    fn from_bytes(bytes: &[u8]) -> std::result::Result<Self, Problem> {
-        let envelope = read_envelope(bytes)?;
-        let file = SafeTensors::deserialize(bytes)
-            .map_err(|e| Problem::Damaged(format!("safetensors: {e}")))?;
-        let views = file.tensors();
-        let arrays = views.iter().map(|(name, view)| (name.as_str(), view.data()));
-        if checksum(envelope.model.get(), arrays.collect()) != envelope.checksum {
-            return Err(Problem::Damaged("its checksum is wrong".into()));
+/// The name of an array of model k; the first model's have no mark.
+fn marked(k: usize, name: &str) -> String {
+    if k == 0 { name.into() } else { format!("{k}/{name}") }
+}
+
+fn save(path: &Path, models: &[&Model]) -> Result<()> {
+    let Some(first) = models.first() else { return Err(Error::NoTargets) };
+    let shared = first.tensors();
+    let mut tensors = shared.clone();
+    for (k, model) in models.iter().enumerate().skip(1) {
+        let own = model.tensors().into_iter().filter(|tensor| !shared.contains(tensor));
+        tensors.extend(own.map(|t| Tensor { name: marked(k, &t.name), ..t }));
+    }
+    let metadata: Vec<Metadata> = models.iter().map(|model| model.metadata()).collect();
+    container::write(path, MODEL, &metadata, tensors)
+}
+
+/// The arrays of model k: its own, and those it shares with the first.
+fn of_model(tensors: &[Tensor], k: usize) -> Vec<Tensor> {
+    let mark = marked(k, "");
+    let own = |t: &&Tensor| t.name.starts_with(&mark) && (k > 0 || !t.name.contains('/'));
+    let mut all: Vec<Tensor> = tensors
+        .iter()
+        .filter(own)
+        .map(|t| Tensor { name: t.name[mark.len()..].into(), ..t.clone() })
+        .collect();
+    for tensor in tensors.iter().filter(|t| !t.name.contains('/')) {
+        if all.iter().all(|own| own.name != tensor.name) {
+            all.push(tensor.clone());
         }
-        let metadata: Metadata = serde_json::from_str(envelope.model.get())
-            .map_err(|e| Problem::Damaged(format!("metadata: {e}")))?;
-        let mut tensors = Vec::new();
-        for (name, view) in views {
-            tensors.push(read_tensor(name, &view)?);
-        }
-        let (projections, posterior): (Vec<_>, Vec<_>) =
-            tensors.into_iter().partition(|t| t.name == PROJECTIONS);
-        let projections = match <[Tensor; 1]>::try_from(projections) {
-            Ok([t]) if t.shape.len() == 2 => {
-                let matrix = Matrix::from_row_major(t.shape[0], t.shape[1], t.values)?;
-                Projections::from_matrix(matrix, metadata.degrees.clone())?
-            }
-            _ => {
-                return Err(Problem::Damaged(
-                    "array 'projections' is missing or not a matrix".into(),
-                ));
-            }
-        };
-        check_scaler(&metadata, projections.matrix().columns())?;
-        metadata.config.check()?;
-        let layout = Layout::new(&metadata.config, projections)?;
-        layout.check(&metadata.hyperparameters)?;
-        let prior = layout.prior(&metadata.hyperparameters);
-        let strip = |t: Tensor| Tensor {
-            name: t.name.strip_prefix(POSTERIOR).unwrap_or(&t.name).to_string(),
-            ..t
-        };
-        let posterior: Vec<Tensor> = posterior.into_iter().map(strip).collect();
-        let posterior =
-            engine::load(&metadata.engine, &prior, &posterior).map_err(Problem::Damaged)?;
-        let mut model = Model::new(
-            metadata.config,
-            metadata.scaler,
-            layout.projections().clone(),
-            metadata.hyperparameters,
-            prior,
-            posterior,
-            metadata.report,
-        );
-        model.version = metadata.raysum;
-        model.relevance = metadata.relevance;
-        model.column_names = metadata.column_names;
-        model.attachments = metadata.attachments;
-        Ok(model)
     }
+    all
 }
 
-/// FNV-1a in 64 bits over the text and the arrays, by name: not against malice, but against a
-/// flipped bit.
-fn checksum(text: &str, mut arrays: Vec<(&str, &[u8])>) -> String {
-    arrays.sort_unstable_by_key(|(name, _)| *name);
-    let parts = arrays.iter().flat_map(|(name, bytes)| [name.as_bytes(), bytes]);
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in std::iter::once(text.as_bytes()).chain(parts).flatten() {
-        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    format!("{hash:016x}")
-}
-
-/// What is wrong with the bytes of a file.
-enum Problem {
-    NotAModel,
-    Format(u64),
-    Damaged(String),
-}
-
-impl From<Error> for Problem {
-    fn from(e: Error) -> Self {
-        Problem::Damaged(e.to_string())
-    }
-}
-
-/// The JSON of the header. It is read before the arrays are, because a file that was cut off has
-/// its header still: it can be told from a file that never was a model.
-fn read_envelope(bytes: &[u8]) -> std::result::Result<Envelope, Problem> {
-    #[derive(Deserialize)]
-    struct Header {
-        #[serde(rename = "__metadata__")]
-        metadata: HashMap<String, String>,
-    }
-    #[derive(Deserialize)]
-    struct Version {
-        format: u64,
-    }
-    let (length, rest) = bytes.split_first_chunk::<8>().ok_or(Problem::NotAModel)?;
-    let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| Problem::NotAModel)?;
-    if rest.first() != Some(&b'{') {
-        return Err(Problem::NotAModel);
-    }
-    let Some(header) = rest.get(..length) else {
-        let looks_like_one = String::from_utf8_lossy(&rest[..rest.len().min(200)]).contains(KEY);
-        return Err(if looks_like_one {
-            Problem::Damaged("it ends in the middle of its header".into())
-        } else {
-            Problem::NotAModel
-        });
+fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Model, Problem> {
+    let projections = Tensor::find(tensors, PROJECTIONS).map_err(Problem::Damaged)?;
+    let &[rows, columns] = projections.shape.as_slice() else {
+        return Err(Problem::Damaged("array 'projections' is not a matrix".into()));
     };
-    let header: Header = serde_json::from_slice(header).map_err(|_| Problem::NotAModel)?;
-    let json = header.metadata.get(KEY).ok_or(Problem::NotAModel)?;
-    let damaged = |e: serde_json::Error| Problem::Damaged(format!("metadata: {e}"));
-    let version: Version = serde_json::from_str(json).map_err(damaged)?;
-    if version.format != FORMAT {
-        return Err(Problem::Format(version.format));
-    }
-    serde_json::from_str(json).map_err(damaged)
-}
-
-fn read_tensor(name: String, view: &TensorView<'_>) -> std::result::Result<Tensor, Problem> {
-    if view.dtype() != Dtype::F64 {
-        return Err(Problem::Damaged(format!("array '{name}' is not of 64-bit floats")));
-    }
-    let (chunks, _) = view.data().as_chunks::<8>();
-    let values: Vec<f64> = chunks.iter().map(|c| f64::from_le_bytes(*c)).collect();
-    if values.iter().any(|v| !v.is_finite()) {
-        return Err(Problem::Damaged(format!("array '{name}' holds a value that is not finite")));
-    }
-    Ok(Tensor { name, shape: view.shape().to_vec(), values })
+    let matrix = Matrix::from_row_major(rows, columns, projections.values.clone())?;
+    let projections = Projections::from_matrix(matrix, metadata.degrees.clone())?;
+    check_scaler(&metadata, columns)?;
+    metadata.config.check()?;
+    let layout = Layout::new(&metadata.config, projections)?;
+    layout.check(&metadata.hyperparameters)?;
+    let prior = layout.prior(&metadata.hyperparameters);
+    let strip = |t: &Tensor| {
+        let name = t.name.strip_prefix(POSTERIOR)?.to_string();
+        Some(Tensor { name, ..t.clone() })
+    };
+    let posterior: Vec<Tensor> = tensors.iter().filter_map(strip).collect();
+    let posterior = engine::load(&metadata.engine, &prior, &posterior).map_err(Problem::Damaged)?;
+    let mut model = Model::new(
+        metadata.config,
+        metadata.scaler,
+        layout.projections().clone(),
+        metadata.hyperparameters,
+        prior,
+        posterior,
+        metadata.report,
+    );
+    model.version = metadata.raysum;
+    model.relevance = metadata.relevance;
+    model.column_names = metadata.column_names;
+    model.attachments = metadata.attachments;
+    Ok(model)
 }
 
 fn check_scaler(metadata: &Metadata, columns: usize) -> std::result::Result<(), Problem> {
@@ -248,4 +175,80 @@ fn check_scaler(metadata: &Metadata, columns: usize) -> std::result::Result<(), 
         return Err(Problem::Damaged("a standard deviation is negative".into()));
     }
     Ok(())
+}
+
+#[derive(Serialize, Deserialize)]
+struct PartMetadata {
+    fingerprint: String,
+    /// Number of rows that the statistics tell of, if there are statistics.
+    rows: Option<u64>,
+    weighted: bool,
+    noisy: bool,
+}
+
+impl Part {
+    /// Writes the part to one file, atomically.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let Rows { x, y, weights, noise_std } = &self.rows;
+        let mut tensors = vec![Tensor::of("x", x), Tensor::new("y", vec![y.len()], y.clone())];
+        for (name, values) in [("weights", weights), ("noise_std", noise_std)] {
+            tensors.extend(values.as_ref().map(|v| Tensor::new(name, vec![v.len()], v.clone())));
+        }
+        if let Some(s) = &self.statistics {
+            let target = &s.targets[0];
+            let packed = linalg::pack_lower(&s.gram, s.features());
+            let totals = vec![s.weight, s.log_noise, target.square];
+            tensors.push(Tensor::new("totals", vec![3], totals));
+            tensors.push(Tensor::new("moments", vec![s.features()], target.moments.clone()));
+            tensors.push(Tensor::new("gram", vec![packed.len()], packed));
+        }
+        let metadata = PartMetadata {
+            fingerprint: self.fingerprint.clone(),
+            rows: self.statistics.as_ref().map(|s| s.rows),
+            weighted: weights.is_some(),
+            noisy: noise_std.is_some(),
+        };
+        container::write(path.as_ref(), PART, &metadata, tensors)
+    }
+
+    /// Reads a part written by [`Part::save`].
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        container::read(path.as_ref(), PART, |metadata: PartMetadata, tensors| {
+            read_part(metadata, &tensors).map_err(Problem::Damaged)
+        })
+    }
+}
+
+fn read_part(metadata: PartMetadata, tensors: &[Tensor]) -> std::result::Result<Part, String> {
+    let take = |name: &str| Tensor::find(tensors, name);
+    let x = take("x")?;
+    let &[n, columns] = x.shape.as_slice() else {
+        return Err("array 'x' is not a matrix".into());
+    };
+    let x = Matrix::from_row_major(n, columns, x.values.clone()).map_err(|e| e.to_string())?;
+    let of_rows = |name: &str| -> std::result::Result<Vec<f64>, String> {
+        let tensor = take(name)?;
+        tensor.check_shape(&[n])?;
+        Ok(tensor.values.clone())
+    };
+    let rows = Rows {
+        x,
+        y: of_rows("y")?,
+        weights: metadata.weighted.then(|| of_rows("weights")).transpose()?,
+        noise_std: metadata.noisy.then(|| of_rows("noise_std")).transpose()?,
+    };
+    let statistics = match metadata.rows {
+        None => None,
+        Some(rows) => {
+            let (totals, moments, packed) = (take("totals")?, take("moments")?, take("gram")?);
+            let p = moments.values.len();
+            totals.check_shape(&[3])?;
+            packed.check_shape(&[p * (p + 1) / 2])?;
+            let [weight, log_noise, square] = [0, 1, 2].map(|k| totals.values[k]);
+            let gram = Arc::new(linalg::unpack_lower(&packed.values, p));
+            let targets = vec![Moments { square, moments: moments.values.clone() }];
+            Some(Statistics { rows, weight, log_noise, gram, targets })
+        }
+    };
+    Ok(Part { fingerprint: metadata.fingerprint, statistics, rows })
 }

@@ -1,6 +1,6 @@
 //! Standardisation: columns to mean 0 and standard deviation 1 by the training rows, and back.
 
-use crate::data::{Matrix, MatrixRef};
+use crate::data::{Dataset, Matrix, MatrixRef};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -23,36 +23,44 @@ pub struct Standard {
 impl Standard {
     /// Mean and standard deviation of `values`.
     pub fn of(values: &[f64]) -> Self {
-        Self::of_few(MatrixRef::from_column(values), 0..1)[0]
+        Self::of_few(MatrixRef::from_column(values), None, 0..1)[0]
     }
 
     /// Mean and standard deviation of every column, without overflow or cancellation for any
     /// finite input: values are divided by the largest first, and shifted by the first one.
     pub fn of_columns(x: MatrixRef<'_>) -> Vec<Self> {
+        Self::of_weighted(x, None)
+    }
+
+    fn of_weighted(x: MatrixRef<'_>, weights: Option<&[f64]>) -> Vec<Self> {
         let starts: Vec<usize> = (0..x.columns()).step_by(TOGETHER).collect();
-        let few = |start: usize| Self::of_few(x, start..(start + TOGETHER).min(x.columns()));
+        let end = |start: usize| (start + TOGETHER).min(x.columns());
+        let few = |start: usize| Self::of_few(x, weights, start..end(start));
         starts.into_par_iter().flat_map_iter(few).collect()
     }
 
     /// Some columns at once, because in a matrix stored by rows they come together.
-    fn of_few(x: MatrixRef<'_>, columns: Range<usize>) -> Vec<Self> {
+    fn of_few(x: MatrixRef<'_>, weights: Option<&[f64]>, columns: Range<usize>) -> Vec<Self> {
+        // Weights are divided by the largest too: their sum must not overflow.
+        let heaviest = weights.map_or(1.0, |w| w.iter().fold(0.0_f64, |m, w| m.max(*w)));
+        let weight = |i: usize| weights.map_or(1.0, |w| w[i] / heaviest);
         let mut largest = [0.0_f64; TOGETHER];
         let mut constant = [true; TOGETHER];
         let mut first = [0.0; TOGETHER];
         if x.rows() > 0 {
             columns.clone().zip(&mut first).for_each(|(j, first)| *first = x.at(0, j));
         }
-        each(x, &columns, |c, v| {
+        each(x, &columns, |_, c, v| {
             largest[c] = largest[c].max(v.abs());
             constant[c] &= v == first[c];
         });
         let shifted = |c: usize, v: f64| v / largest[c] - first[c] / largest[c];
-        let n = x.rows() as f64;
+        let n: f64 = (0..x.rows()).map(weight).sum();
         let mut mean = [0.0; TOGETHER];
-        each(x, &columns, |c, v| mean[c] += shifted(c, v));
+        each(x, &columns, |i, c, v| mean[c] += weight(i) * shifted(c, v));
         mean.iter_mut().for_each(|m| *m /= n);
         let mut variance = [0.0; TOGETHER];
-        each(x, &columns, |c, v| variance[c] += (shifted(c, v) - mean[c]).powi(2));
+        each(x, &columns, |i, c, v| variance[c] += weight(i) * (shifted(c, v) - mean[c]).powi(2));
         let standard = |c: usize| {
             if constant[c] {
                 return Self { mean: first[c], std: 0.0 };
@@ -79,10 +87,18 @@ impl Standard {
     }
 }
 
-/// Hands over every value of some columns, row after row, with its place among the columns.
-fn each(x: MatrixRef<'_>, columns: &Range<usize>, mut add: impl FnMut(usize, f64)) {
+impl Standard {
+    /// A variance in standardised units, from a standard deviation; finite whatever the units.
+    pub(crate) fn scaled_square(&self, std: f64) -> f64 {
+        (std / self.std).min(FAR).powi(2)
+    }
+}
+
+/// Hands over every value of some columns, row after row, with its row and its place among the
+/// columns.
+fn each(x: MatrixRef<'_>, columns: &Range<usize>, mut add: impl FnMut(usize, usize, f64)) {
     for i in 0..x.rows() {
-        columns.clone().enumerate().for_each(|(c, j)| add(c, x.at(i, j)));
+        columns.clone().enumerate().for_each(|(c, j)| add(i, c, x.at(i, j)));
     }
 }
 
@@ -98,13 +114,24 @@ pub struct Scaler {
 impl Scaler {
     /// Learns the scales from training rows.
     pub fn fit(x: MatrixRef<'_>, y: &[f64]) -> Self {
-        let mut target = Standard::of(y);
+        Self { x: Standard::of_columns(x), y: Self::of_target(y, None) }
+    }
+
+    /// Learns the scales from a data set, for each of its targets.
+    pub fn of_targets(data: &Dataset<'_>) -> Vec<Self> {
+        let x = Standard::of_weighted(data.x(), data.weights());
+        let scaler = |y: &&[f64]| Self { x: x.clone(), y: Self::of_target(y, data.weights()) };
+        data.targets().iter().map(scaler).collect()
+    }
+
+    fn of_target(y: &[f64], weights: Option<&[f64]>) -> Standard {
+        let mut target = Standard::of_few(MatrixRef::from_column(y), weights, 0..1)[0];
         if target.std == 0.0 {
             // A constant target says nothing of its scale; its own size is the best guess, and
             // keeps every predicted standard deviation finite and above 0.
             target.std = if target.mean == 0.0 { 1.0 } else { target.mean.abs() };
         }
-        Self { x: Standard::of_columns(x), y: target }
+        target
     }
 
     /// Standardised copy of `y`.
@@ -148,6 +175,26 @@ impl<'a> StandardRows<'a> {
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.x.rows()
+    }
+
+    /// Some rows as they came, in this order.
+    pub fn gather(&self, rows: &[usize]) -> Matrix {
+        let mut out = Matrix::zeros(rows.len(), self.x.columns());
+        for (i, &row) in rows.iter().enumerate() {
+            self.x.copy_row(row, out.row_mut(i));
+        }
+        out
+    }
+
+    /// Other rows under the same scaler.
+    #[must_use]
+    pub fn same_scale<'b>(&self, x: &'b Matrix) -> StandardRows<'b> {
+        StandardRows {
+            x: x.into(),
+            columns: self.columns.clone(),
+            means: self.means.clone(),
+            inverses: self.inverses.clone(),
+        }
     }
 
     /// Whether there are no rows.
@@ -209,6 +256,15 @@ mod tests {
             }
             assert!(s.apply(f64::MAX).is_finite() && s.apply(f64::MIN).is_finite());
         }
+    }
+
+    #[test]
+    fn weights_count_as_repetitions() {
+        let (few, weights) = ([1.0, 5.0, -2.0], [1.0, 3.0, 2.0]);
+        let weighted = Standard::of_few(MatrixRef::from_column(&few), Some(&weights), 0..1)[0];
+        let repeated = of(&[1.0, 5.0, 5.0, 5.0, -2.0, -2.0]);
+        assert!((weighted.mean - repeated.mean).abs() < 1e-15);
+        assert!((weighted.std - repeated.std).abs() < 1e-15);
     }
 
     #[test]

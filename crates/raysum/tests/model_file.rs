@@ -80,13 +80,16 @@ fn a_cut_off_file_is_damaged() {
 }
 
 #[test]
-fn a_newer_format_is_named() {
+fn another_format_is_named() {
     let whole = bytes(&fitted().0);
-    let at = whole.windows(12).position(|w| w == br#"\"format\":1"#).unwrap();
-    let mut newer = whole.clone();
-    newer[at + 11] = b'9';
-    let e = load(&newer).unwrap_err();
-    assert_eq!(e, "FILE: model file format 9, but this raysum reads format 1; use a newer raysum");
+    let at = whole.windows(12).position(|w| w == br#"\"format\":2"#).unwrap();
+    for (digit, advice) in [(9, "use a newer raysum"), (1, "fit again")] {
+        let mut other = whole.clone();
+        other[at + 11] = b'0' + digit;
+        let e = load(&other).unwrap_err();
+        let what = format!("model file format {digit}, but this raysum reads format 2");
+        assert_eq!(e, format!("FILE: {what}; {advice}"));
+    }
 }
 
 #[test]

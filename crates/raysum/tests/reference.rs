@@ -78,7 +78,7 @@ fn leave_one_out_agrees_with_refits() {
     for case in cases().iter().filter(|c| c.value.get("loo_mean").is_some()) {
         let (_, posterior) =
             Dense::new(case.x.clone(), case.y.clone()).posterior(&case.prior).unwrap();
-        let loo = posterior.leave_one_out(&case.prior, &case.x, &case.y).unwrap();
+        let loo = posterior.leave_one_out(&case.prior, &case.x, &case.y.clone().into()).unwrap();
         close(&format!("{}: loo mean", case.name), &loo.mean, &numbers(&case.value["loo_mean"]));
         let of_y: Vec<f64> = loo.variance.iter().map(|v| v + case.prior.noise_variance).collect();
         close(&format!("{}: loo variance", case.name), &of_y, &numbers(&case.value["loo_var"]));

@@ -2,12 +2,9 @@
 
 use super::dense::Dense;
 use super::weight::{FeatureMap, Use, Weight};
-use super::{Engine, Evaluation, Posterior, Prior};
+use super::{Conditioned, DENSE_LIMIT, Engine, Evaluation, Observations, Prior};
 use crate::error::{Error, Result};
 use crate::scale::StandardRows;
-
-/// Rows from which n × n matrices are out of the question (two of them take 14 GB).
-const DENSE_LIMIT: usize = 30_000;
 
 /// Features beyond which even many rows are no reason to go on (their Gram matrix takes 3 GB).
 const MOST_FEATURES: usize = 20_000;
@@ -31,13 +28,13 @@ pub struct Auto<'a> {
 
 impl<'a> Auto<'a> {
     /// Takes standardised rows.
-    pub fn new(rows: StandardRows<'a>, y: Vec<f64>) -> Self {
-        Self { weight: Weight::new(rows, y), dense: None, features: None }
+    pub fn new(rows: StandardRows<'a>, observations: impl Into<Observations>) -> Self {
+        Self { weight: Weight::new(rows, observations), dense: None, features: None }
     }
 
     /// The weight engine's feature map, where that engine is the cheaper one (or the only one).
     fn map(&self, prior: &Prior, wanted: Use) -> Result<Option<FeatureMap>> {
-        let rows = self.weight.y.len();
+        let rows = self.weight.rows.len();
         let too_large = rows > DENSE_LIMIT;
         let known = self.features.filter(|_| wanted == Use::Likelihood && rows > DENSE_SLOW);
         let limit =
@@ -55,8 +52,9 @@ impl<'a> Auto<'a> {
     }
 
     fn dense(&mut self) -> &mut Dense {
-        let Weight { rows, y } = &self.weight;
-        self.dense.get_or_insert_with(|| Dense::new(rows.block(0..rows.len()), y.clone()))
+        let Weight { rows, observations } = &self.weight;
+        let make = || Dense::new(rows.block(0..rows.len()), observations.clone());
+        self.dense.get_or_insert_with(make)
     }
 }
 
@@ -75,11 +73,11 @@ fn break_even(rows: usize, views: usize) -> usize {
 }
 
 /// The dense engine for these rows, unless they are too many.
-pub(crate) fn dense(rows: &StandardRows<'_>, y: Vec<f64>) -> Result<Dense> {
-    if y.len() > DENSE_LIMIT {
-        return Err(Error::TooManyRows { rows: y.len() });
+pub(crate) fn dense(rows: &StandardRows<'_>, observations: Observations) -> Result<Dense> {
+    if rows.len() > DENSE_LIMIT {
+        return Err(Error::TooManyRows { rows: rows.len() });
     }
-    Ok(Dense::new(rows.block(0..rows.len()), y))
+    Ok(Dense::new(rows.block(0..rows.len()), observations))
 }
 
 impl Engine for Auto<'_> {
@@ -97,10 +95,10 @@ impl Engine for Auto<'_> {
         }
     }
 
-    fn posterior(&mut self, prior: &Prior) -> Result<(f64, Box<dyn Posterior>)> {
+    fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
         match self.map(prior, Use::Prediction)? {
-            Some(map) => self.weight.posterior_with(map, prior),
-            None => self.dense().posterior(prior),
+            Some(map) => self.weight.posteriors_with(map, prior),
+            None => self.dense().posteriors(prior),
         }
     }
 }

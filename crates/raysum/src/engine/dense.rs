@@ -1,6 +1,7 @@
 //! The dense engine: the n × n kernel matrix and one Cholesky factorisation, for any kernel.
 //!
-//! With K the kernel matrix plus σ²I and a = K⁻¹(y − c),
+//! With K the kernel matrix plus the noise v/w of each row (σ² for plain rows, see
+//! [`Observations`]) and a = K⁻¹(y − c),
 //!
 //! ```text
 //! log p(y) = −½ (y−c)'a − ½ log|K| − n/2 log 2π
@@ -9,15 +10,18 @@
 //!
 //! Two n × n buffers are all the memory there is, whatever the number of sub-kernels.
 
+mod online;
 mod posterior;
 mod tiles;
 
 pub use posterior::DensePosterior;
+use posterior::Shared;
 
-use super::{Engine, Evaluation, Posterior, Prior};
+use super::{Conditioned, Engine, Evaluation, Observations, Prior};
 use crate::data::Matrix;
 use crate::error::Result;
 use crate::linalg::{self, Threads};
+use std::sync::Arc;
 
 /// The engine's name.
 pub const NAME: &str = "dense";
@@ -26,7 +30,7 @@ pub const NAME: &str = "dense";
 #[derive(Debug)]
 pub struct Dense {
     x: Matrix,
-    y: Vec<f64>,
+    observations: Observations,
     factor: Vec<f64>,
     inverse: Vec<f64>,
 }
@@ -35,41 +39,59 @@ pub struct Dense {
 struct Solved {
     /// The projected rows.
     z: Vec<f64>,
-    /// a = K⁻¹(y − c).
-    a: Vec<f64>,
-    log_marginal_likelihood: f64,
+    /// The noise of each row, v/w.
+    noise: Vec<f64>,
+    /// a = K⁻¹(y − c), for each target.
+    a: Vec<Vec<f64>>,
+    /// One per target.
+    log_marginal_likelihoods: Vec<f64>,
 }
 
 impl Dense {
     /// Takes standardised rows.
-    pub fn new(x: Matrix, y: Vec<f64>) -> Self {
-        let n = y.len();
-        Self { x, y, factor: vec![0.0; n * n], inverse: Vec::new() }
+    pub fn new(x: Matrix, observations: impl Into<Observations>) -> Self {
+        let n = x.rows();
+        let observations = observations.into();
+        Self { x, observations, factor: vec![0.0; n * n], inverse: Vec::new() }
     }
 
     /// Factorises K in place and solves for a.
     fn factorise(&mut self, prior: &Prior) -> Result<Solved> {
-        let n = self.y.len();
+        let n = self.x.rows();
         let z = prior.kernel.project(&self.x, Threads::All);
         tiles::kernel_matrix(&prior.kernel, &z, n, &mut self.factor);
-        for i in 0..n {
-            self.factor[i * n + i] += prior.noise_variance;
+        let of = &self.observations;
+        let noise = |i| of.variance(i, prior.noise_variance) / of.weight(i);
+        let noise: Vec<f64> = (0..n).map(noise).collect();
+        for (i, noise) in noise.iter().enumerate() {
+            self.factor[i * n + i] += noise;
         }
         linalg::cholesky(&mut self.factor, n, Threads::All)?;
-        let residual: Vec<f64> = self.y.iter().map(|y| y - prior.mean).collect();
-        let mut a = residual.clone();
-        linalg::solve_lower(&self.factor, n, &mut a, Threads::One);
-        linalg::solve_lower_transposed(&self.factor, n, &mut a, Threads::One);
-        let quadratic: f64 = residual.iter().zip(&a).map(|(r, a)| r * a).sum();
-        let log_marginal_likelihood = -0.5
-            * (quadratic
-                + linalg::log_determinant(&self.factor, n)
-                + n as f64 * (2.0 * std::f64::consts::PI).ln());
-        Ok(Solved { z, a, log_marginal_likelihood })
+        let two_pi = 2.0 * std::f64::consts::PI;
+        let mut constant = linalg::log_determinant(&self.factor, n) + n as f64 * two_pi.ln();
+        if of.weights.is_some() {
+            // N(y | f, v)^w is N(y | f, v/w) but for a factor.
+            let more = |i| {
+                let (w, v) = (of.weight(i), of.variance(i, prior.noise_variance));
+                (w - 1.0) * (two_pi * v).ln() + w.ln()
+            };
+            constant += (0..n).map(more).sum::<f64>();
+        }
+        let mut solved = Solved { z, noise, a: Vec::new(), log_marginal_likelihoods: Vec::new() };
+        for y in &self.observations.targets {
+            let residual: Vec<f64> = y.iter().map(|y| y - prior.mean).collect();
+            let mut a = residual.clone();
+            linalg::solve_lower(&self.factor, n, &mut a, Threads::One);
+            linalg::solve_lower_transposed(&self.factor, n, &mut a, Threads::One);
+            let quadratic: f64 = residual.iter().zip(&a).map(|(r, a)| r * a).sum();
+            solved.log_marginal_likelihoods.push(-0.5 * (quadratic + constant));
+            solved.a.push(a);
+        }
+        Ok(solved)
     }
 
     fn invert(&mut self) {
-        let n = self.y.len();
+        let n = self.x.rows();
         self.inverse.resize(n * n, 0.0);
         linalg::inverse(&self.factor, n, &mut self.inverse, Threads::All);
     }
@@ -77,28 +99,44 @@ impl Dense {
 
 impl Engine for Dense {
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
-        let n = self.y.len();
+        let n = self.x.rows();
         let solved = self.factorise(prior)?;
         self.invert();
         let slopes = tiles::gradient(&prior.kernel, &solved.z, &solved.a, &self.inverse);
-        let trace: f64 = (0..n).map(|i| solved.a[i] * solved.a[i] - self.inverse[i * n + i]).sum();
+        let targets = solved.a.len() as f64;
+        let (mut trace, mut noise_slope) = (0.0, 0.0);
+        for i in 0..n {
+            let squares: f64 = solved.a.iter().map(|a| a[i] * a[i]).sum();
+            let b = squares - targets * self.inverse[i * n + i];
+            let (w, v) =
+                (self.observations.weight(i), self.observations.variance(i, prior.noise_variance));
+            trace += b;
+            noise_slope += 0.5 * (b / w - targets * (w - 1.0) / v);
+        }
         let views = linalg::transposed_product(&slopes.z, self.x.as_slice(), n, Threads::All);
         Ok(Evaluation {
-            log_marginal_likelihood: solved.log_marginal_likelihood,
+            log_marginal_likelihood: solved.log_marginal_likelihoods.iter().sum(),
             views: Matrix::from_row_major(prior.kernel.views.rows(), self.x.columns(), views)?,
             variances: slopes.variances.iter().map(|v| v + 0.5 * trace).collect(),
-            noise_variance: 0.5 * trace,
-            mean: solved.a.iter().sum(),
+            noise_variance: noise_slope,
+            mean: solved.a.iter().flatten().sum(),
         })
     }
 
-    fn posterior(&mut self, prior: &Prior) -> Result<(f64, Box<dyn Posterior>)> {
-        let n = self.y.len();
+    fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
+        let n = self.x.rows();
         let solved = self.factorise(prior)?;
         self.invert();
-        let precision = (0..n).map(|i| self.inverse[i * n + i]).collect();
-        let factor = self.factor.clone();
-        let posterior = DensePosterior::new(solved.z, solved.a, precision, factor);
-        Ok((solved.log_marginal_likelihood, Box::new(posterior)))
+        let shared = Arc::new(Shared {
+            z: solved.z,
+            noise: solved.noise,
+            weights: (0..n).map(|i| self.observations.weight(i)).collect(),
+            precision: (0..n).map(|i| self.inverse[i * n + i]).collect(),
+            factor: self.factor.clone(),
+        });
+        let conditioned = |(likelihood, a): (f64, Vec<f64>)| -> Conditioned {
+            (likelihood, Box::new(DensePosterior::new(Arc::clone(&shared), a)))
+        };
+        Ok(solved.log_marginal_likelihoods.into_iter().zip(solved.a).map(conditioned).collect())
     }
 }

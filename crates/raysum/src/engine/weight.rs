@@ -13,19 +13,25 @@
 //! ∂ log p/∂σ²  = ½ (|r|²/σ⁴ − tr K⁻¹),   tr K⁻¹ = (n − p + σ² tr C⁻¹)/σ²
 //! ```
 //!
+//! Rows with weights w or known noise s² count ρ = wσ²/(σ² + s²) times (see [`Observations`]): Φ
+//! and y are multiplied by the root of ρ, row by row, and the formulas stay as they are, with
+//! n = Σw and Σ w log(1 + s²/σ²) added to the log determinant. Only ∂ log p/∂σ² is then a sum over
+//! the rows, ½ Σ ((|r|² + φ'Σφ)/σ² − w)/v, with v = σ² + s².
+//!
 //! Rows are read in blocks, three times per evaluation: to see where the views fall, to sum G and
 //! b, and to gather the gradient. Memory does not depend on n. Blocks have fixed bounds and go to a
 //! fixed number of streams, so the bits do not depend on the number of threads.
 
 mod features;
+mod online;
 mod posterior;
 mod statistics;
 
 pub use features::FeatureMap;
 pub use posterior::WeightPosterior;
-pub use statistics::Statistics;
+pub use statistics::{Moments, Statistics};
 
-use super::{Engine, Evaluation, Posterior, Prior};
+use super::{Conditioned, Engine, Evaluation, Observations, Prior};
 use crate::basis::{Occupancy, lattice_spacing};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
@@ -47,7 +53,7 @@ const NATS: f64 = 5e-5;
 #[derive(Debug)]
 pub struct Weight<'a> {
     pub(super) rows: StandardRows<'a>,
-    pub(super) y: Vec<f64>,
+    pub(super) observations: Observations,
 }
 
 /// What features are wanted for.
@@ -74,8 +80,8 @@ impl Use {
 
 impl<'a> Weight<'a> {
     /// Takes standardised rows.
-    pub fn new(rows: StandardRows<'a>, y: Vec<f64>) -> Self {
-        Self { rows, y }
+    pub fn new(rows: StandardRows<'a>, observations: impl Into<Observations>) -> Self {
+        Self { rows, observations: observations.into() }
     }
 
     /// The feature map for this prior and these rows.
@@ -92,11 +98,11 @@ impl<'a> Weight<'a> {
         limit: usize,
     ) -> Result<FeatureMap> {
         features::check_form(&prior.kernel)?;
-        let tolerance = wanted.tolerance(prior, self.y.len());
+        let tolerance = wanted.tolerance(prior, self.rows.len());
         let spacing = lattice_spacing(prior.kernel.sub_kernel, tolerance);
         let empty = || vec![Occupancy::new(spacing); prior.kernel.views.rows()];
         let parts = in_streams(
-            self.y.len(),
+            self.rows.len(),
             1024,
             8,
             || Ok(empty()),
@@ -122,20 +128,12 @@ impl<'a> Weight<'a> {
 
     /// The statistics of all rows under `map`.
     pub fn statistics(&self, map: &FeatureMap, prior: &Prior) -> Statistics {
-        let parts = self.by_stream(
-            map,
-            prior,
-            || Statistics::new(map.len()),
-            |sum, block| {
-                sum.add(&block.phi, &block.targets);
-            },
-        );
-        let mut parts = parts.into_iter();
-        let mut total = parts.next().unwrap_or_else(|| Statistics::new(map.len()));
-        for part in parts {
-            total.add_up(&part);
-        }
-        total
+        let empty = || Statistics::new(map.len(), self.observations.targets.len());
+        let parts = self.by_stream(map, prior, empty, |sum, block| {
+            let range = block.range.clone();
+            sum.add(&block.phi, &block.targets, &self.observations, range, prior.noise_variance);
+        });
+        Statistics::sum(parts, empty)
     }
 
     /// Sums up over blocks of all rows, in streams.
@@ -151,9 +149,9 @@ impl<'a> Weight<'a> {
         // or blocks few, a few must do.
         let size = (map.len() / 2).clamp(128, 512).next_multiple_of(64);
         let most = if map.len() > 1000 { 4 } else { 8 };
-        let streams = (self.y.len() / size / 2).clamp(1, most);
+        let streams = (self.rows.len() / size / 2).clamp(1, most);
         let start = || (start(), Block::default());
-        let parts = in_streams(self.y.len(), size, streams, start, |(sum, block), range| {
+        let parts = in_streams(self.rows.len(), size, streams, start, |(sum, block), range| {
             self.read(map, prior, range, block);
             add(sum, block);
         });
@@ -162,32 +160,61 @@ impl<'a> Weight<'a> {
 
     fn read(&self, map: &FeatureMap, prior: &Prior, range: Range<usize>, block: &mut Block) {
         let rows = range.len();
-        block.targets.clear();
-        block.targets.extend(self.y[range.clone()].iter().map(|y| y - prior.mean));
-        block.x = self.rows.block(range);
+        let less_mean = |y: &Vec<f64>| y[range.clone()].iter().map(|y| y - prior.mean).collect();
+        block.targets = self.observations.targets.iter().map(less_mean).collect();
+        block.x = self.rows.block(range.clone());
         block.at = map.locate(prior.kernel.project(&block.x, Threads::One), rows);
         block.phi.resize(rows * map.len(), 0.0);
         map.apply(&block.at, &mut block.phi);
+        block.roots.clear();
+        if !self.observations.are_plain() {
+            let root = |i| self.observations.precision(i, prior.noise_variance).sqrt();
+            block.roots.extend(range.clone().map(root));
+            for (row, root) in block.phi.chunks_mut(map.len().max(1)).zip(&block.roots) {
+                row.iter_mut().for_each(|v| *v *= root);
+            }
+            for y in &mut block.targets {
+                y.iter_mut().zip(&block.roots).for_each(|(y, root)| *y *= root);
+            }
+        }
+        block.range = range;
     }
 
     /// Value and gradient with a feature map at hand.
     pub(super) fn evaluate_with(&self, map: &FeatureMap, prior: &Prior) -> Result<Evaluation> {
         let noise = prior.noise_variance;
         let variances = map.spread(&prior.kernel.variances);
-        let solution = Solution::new(&self.statistics(map, prior), &variances, noise)?;
-        let (covariance, trace) = solution.covariance(noise);
-        let (p, n) = (map.len(), self.y.len());
+        let statistics = self.statistics(map, prior);
+        let solutions = Solution::all(&statistics, &variances, noise)?;
+        let [first, others @ ..] = solutions.as_slice() else {
+            return Err(Error::NoTargets);
+        };
+        let (covariance, trace) = first.covariance(noise);
+        let (p, targets) = (map.len(), solutions.len() as f64);
         let shape = (prior.kernel.views.rows(), prior.kernel.views.columns());
         let parts = self.by_stream(
             map,
             prior,
             || Gathered::new(shape),
             |sum, block| {
-                let residuals = block.residuals(&solution.mean);
                 sum.spread.resize(block.phi.len(), 0.0);
                 linalg::symmetric_product(&covariance, &block.phi, p, &mut sum.spread);
-                let slopes = map.pull_back(&block.at, &residuals, &solution.mean, &sum.spread);
-                sum.add(&slopes, block, &residuals);
+                sum.add_noise(block, &self.observations, targets, noise);
+                let residuals = block.residuals(0, &first.mean);
+                sum.add_residuals(block, &residuals, &self.observations, noise);
+                // Σ_t r_t μ_t' − TΦΣ: the first target's part is left as a product.
+                if !others.is_empty() {
+                    sum.spread.iter_mut().for_each(|s| *s *= targets);
+                }
+                for (t, solution) in others.iter().enumerate() {
+                    let residuals = block.residuals(t + 1, &solution.mean);
+                    sum.add_residuals(block, &residuals, &self.observations, noise);
+                    for (row, r) in sum.spread.chunks_mut(p.max(1)).zip(&residuals) {
+                        row.iter_mut().zip(&solution.mean).for_each(|(s, m)| *s -= r * m);
+                    }
+                }
+                let slopes = map.pull_back(&block.at, &residuals, &first.mean, &sum.spread);
+                sum.add_slopes(slopes, block);
             },
         );
         let mut total = Gathered::new(shape);
@@ -195,30 +222,38 @@ impl<'a> Weight<'a> {
             total.add_up(part);
         }
         total.views.as_mut_slice().iter_mut().for_each(|v| *v /= noise);
-        let trace_inverse = (n as f64 - p as f64 + noise * trace) / noise;
+        let noise_slope = if self.observations.noise.is_some() {
+            total.noise_slope
+        } else {
+            let trace_inverse = (statistics.weight - p as f64 + noise * trace) / noise;
+            0.5 * (total.squares / (noise * noise) - targets * trace_inverse)
+        };
         let by_variance = map.blocks.iter().zip(&prior.kernel.variances).map(|(block, v)| {
-            let mean: f64 = solution.mean[block.features.clone()].iter().map(|m| m * m).sum();
+            let own = |s: &Solution| -> f64 {
+                s.mean[block.features.clone()].iter().map(|m| m * m).sum()
+            };
+            let mean: f64 = solutions.iter().map(own).sum();
             let spread: f64 = block.features.clone().map(|a| covariance[a * p + a]).sum();
-            0.5 * (mean + spread - block.features.len() as f64 * v) / (v * v)
+            0.5 * (mean + targets * (spread - block.features.len() as f64 * v)) / (v * v)
         });
         Ok(Evaluation {
-            log_marginal_likelihood: solution.log_marginal_likelihood,
+            log_marginal_likelihood: solutions.iter().map(|s| s.log_marginal_likelihood).sum(),
             views: total.views,
             variances: by_variance.collect(),
-            noise_variance: 0.5 * (total.squares / (noise * noise) - trace_inverse),
+            noise_variance: noise_slope,
             mean: total.sum / noise,
         })
     }
 
-    /// Likelihood and posterior with a feature map at hand.
-    pub(super) fn posterior_with(
+    /// Likelihood and posterior of each target, with a feature map at hand.
+    pub(super) fn posteriors_with(
         &self,
         map: FeatureMap,
         prior: &Prior,
-    ) -> Result<(f64, Box<dyn Posterior>)> {
+    ) -> Result<Vec<Conditioned>> {
         let statistics = self.statistics(&map, prior);
-        let posterior = WeightPosterior::new(map, statistics, prior)?;
-        Ok((posterior.log_marginal_likelihood(), Box::new(posterior)))
+        let posteriors = WeightPosterior::all(map, &statistics, prior)?;
+        Ok(posteriors.into_iter().map(WeightPosterior::conditioned).collect())
     }
 }
 
@@ -231,49 +266,85 @@ impl Engine for Weight<'_> {
         self.evaluate_with(&self.feature_map(prior, Use::Likelihood)?, prior)
     }
 
-    fn posterior(&mut self, prior: &Prior) -> Result<(f64, Box<dyn Posterior>)> {
-        self.posterior_with(self.feature_map(prior, Use::Prediction)?, prior)
+    fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
+        self.posteriors_with(self.feature_map(prior, Use::Prediction)?, prior)
     }
 }
 
 /// Some rows on their way: standardised, projected, mapped. The room is used again and again.
 #[derive(Default)]
 struct Block {
+    range: Range<usize>,
     x: Matrix,
     at: Located,
+    /// ρ^½ of each row, or nothing where it is 1; Φ and y−c are multiplied by it.
+    roots: Vec<f64>,
     phi: Vec<f64>,
-    targets: Vec<f64>,
+    targets: Vec<Vec<f64>>,
 }
 
 impl Block {
-    /// y − c − Φμ.
-    fn residuals(&self, mean: &[f64]) -> Vec<f64> {
+    /// y − c − Φμ of one target.
+    fn residuals(&self, target: usize, mean: &[f64]) -> Vec<f64> {
         let p = mean.len();
         let residual =
             |(i, target): (usize, &f64)| target - linalg::dot(&self.phi[i * p..(i + 1) * p], mean);
-        self.targets.iter().enumerate().map(residual).collect()
+        self.targets[target].iter().enumerate().map(residual).collect()
     }
 }
 
-/// What the gradient needs from the rows: σ² ∂/∂W, Σ r² and Σ r.
+/// What the gradient needs from the rows: σ² ∂/∂W, Σ ρr² and Σ ρr, and where the noise of rows is
+/// known ∂/∂σ².
 struct Gathered {
     views: Matrix,
     squares: f64,
     sum: f64,
+    noise_slope: f64,
     /// Room for a block's ΦΣ.
     spread: Vec<f64>,
 }
 
 impl Gathered {
     fn new((rows, columns): (usize, usize)) -> Self {
-        Self { views: Matrix::zeros(rows, columns), squares: 0.0, sum: 0.0, spread: Vec::new() }
+        let views = Matrix::zeros(rows, columns);
+        Self { views, squares: 0.0, sum: 0.0, noise_slope: 0.0, spread: Vec::new() }
     }
 
-    fn add(&mut self, slopes: &[f64], block: &Block, residuals: &[f64]) {
-        let rows = residuals.len();
-        linalg::add_row_major_gram(self.views.as_mut_slice(), slopes, block.x.as_slice(), rows);
-        self.squares += residuals.iter().map(|r| r * r).sum::<f64>();
-        self.sum += residuals.iter().sum::<f64>();
+    /// Adds ∂/∂W from ∂/∂z.
+    fn add_slopes(&mut self, mut slopes: Vec<f64>, block: &Block) {
+        let views = self.views.rows();
+        for (row, root) in slopes.chunks_mut(views.max(1)).zip(&block.roots) {
+            row.iter_mut().for_each(|s| *s *= root);
+        }
+        let x = block.x.as_slice();
+        linalg::add_row_major_gram(self.views.as_mut_slice(), &slopes, x, block.range.len());
+    }
+
+    /// Adds what one target's residuals say of c and σ².
+    fn add_residuals(&mut self, block: &Block, r: &[f64], of: &Observations, noise: f64) {
+        self.squares += r.iter().map(|r| r * r).sum::<f64>();
+        self.sum += if block.roots.is_empty() {
+            r.iter().sum::<f64>()
+        } else {
+            linalg::dot(r, &block.roots)
+        };
+        if of.noise.is_some() {
+            let slope = |(i, r): (usize, &f64)| r * r / of.variance(i, noise);
+            self.noise_slope += 0.5 * block.range.clone().zip(r).map(slope).sum::<f64>() / noise;
+        }
+    }
+
+    /// Adds what ∂/∂σ² has beside the residuals, from ΦΣ.
+    fn add_noise(&mut self, block: &Block, of: &Observations, targets: f64, noise: f64) {
+        if of.noise.is_none() {
+            return;
+        }
+        let p = self.spread.len() / block.range.len();
+        for (k, i) in block.range.clone().enumerate() {
+            let at = k * p..(k + 1) * p;
+            let spread = linalg::dot(&block.phi[at.clone()], &self.spread[at]) / noise;
+            self.noise_slope += 0.5 * targets * (spread - of.weight(i)) / of.variance(i, noise);
+        }
     }
 
     fn add_up(&mut self, other: &Gathered) {
@@ -281,6 +352,7 @@ impl Gathered {
         self.views.as_mut_slice().iter_mut().zip(views).for_each(|(a, b)| *a += b);
         self.squares += other.squares;
         self.sum += other.sum;
+        self.noise_slope += other.noise_slope;
     }
 }
 

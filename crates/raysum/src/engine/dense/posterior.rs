@@ -2,30 +2,55 @@
 
 use super::{NAME, tiles};
 use crate::data::Matrix;
-use crate::engine::{Marginals, Posterior, Prior, Tensor};
+use crate::engine::weight::Statistics;
+use crate::engine::{
+    Change, Conditioned, Marginals, Observations, Posterior, Prior, Summary, Tensor,
+};
 use crate::error::{Error, Result};
 use crate::linalg::{self, Threads, dot};
+use crate::scale::StandardRows;
+use std::sync::Arc;
 
 /// f given the training rows, by dense algebra.
 #[derive(Debug)]
 pub struct DensePosterior {
-    /// Projected training rows, one run of n values per view.
-    z: Vec<f64>,
+    /// What does not depend on the target.
+    shared: Arc<Shared>,
     /// a = K⁻¹(y − c).
     a: Vec<f64>,
+}
+
+/// What the posteriors of several targets have in common.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// Projected training rows, one run of n values per view.
+    pub(super) z: Vec<f64>,
+    /// The noise of each row, v/w.
+    pub(super) noise: Vec<f64>,
+    /// The weight of each row, w.
+    pub(super) weights: Vec<f64>,
     /// The diagonal of K⁻¹, for leave-one-out.
-    precision: Vec<f64>,
+    pub(super) precision: Vec<f64>,
     /// The Cholesky factor of K in the lower half, n × n.
-    factor: Vec<f64>,
+    pub(super) factor: Vec<f64>,
 }
 
 impl DensePosterior {
-    pub(super) fn new(z: Vec<f64>, a: Vec<f64>, precision: Vec<f64>, factor: Vec<f64>) -> Self {
-        Self { z, a, precision, factor }
+    pub(super) fn new(shared: Arc<Shared>, a: Vec<f64>) -> Self {
+        Self { shared, a }
     }
 
-    fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.a.len()
+    }
+
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// a = K⁻¹(y − c).
+    pub(super) fn weights(&self) -> &[f64] {
+        &self.a
     }
 
     /// Covariance of the training rows (n) with new rows (m) for some sub-kernels.
@@ -37,7 +62,13 @@ impl DensePosterior {
         m: usize,
     ) -> Vec<f64> {
         let mut out = vec![0.0; self.rows() * m];
-        tiles::cross_covariance(&prior.kernel, which, (&self.z, self.rows()), (z_new, m), &mut out);
+        tiles::cross_covariance(
+            &prior.kernel,
+            which,
+            (&self.shared.z, self.rows()),
+            (z_new, m),
+            &mut out,
+        );
         out
     }
 
@@ -48,7 +79,7 @@ impl DensePosterior {
 
     /// prior − |L⁻¹k|² for each column of `cross`; rounding must not make it negative.
     fn variances(&self, mut cross: Vec<f64>, prior: f64) -> Vec<f64> {
-        linalg::solve_lower(&self.factor, self.rows(), &mut cross, Threads::One);
+        linalg::solve_lower(&self.shared.factor, self.rows(), &mut cross, Threads::One);
         cross.chunks(self.rows()).map(|v| (prior - dot(v, v)).max(0.0)).collect()
     }
 
@@ -58,8 +89,8 @@ impl DensePosterior {
         tensors: &[Tensor],
     ) -> std::result::Result<Self, String> {
         let take = |name| Tensor::find(tensors, name);
-        let (z, a, precision, packed) =
-            (take("z")?, take("a")?, take("precision")?, take("factor")?);
+        let (z, a, packed) = (take("z")?, take("a")?, take("factor")?);
+        let (precision, noise, weights) = (take("precision")?, take("noise")?, take("weights")?);
         let n = a.values.len();
         if n == 0 {
             return Err("there are no rows".into());
@@ -67,16 +98,26 @@ impl DensePosterior {
         z.check_shape(&[prior.kernel.views.rows(), n])?;
         a.check_shape(&[n])?;
         precision.check_shape(&[n])?;
+        noise.check_shape(&[n])?;
+        weights.check_shape(&[n])?;
         packed.check_shape(&[n * (n + 1) / 2])?;
         let factor = linalg::unpack_lower(&packed.values, n);
         if (0..n).any(|k| factor[k * n + k] <= 0.0) {
             return Err("array 'factor' has a pivot that is not positive".into());
         }
-        if precision.values.iter().any(|p| *p <= 0.0) {
-            return Err("array 'precision' has an entry that is not positive".into());
+        for tensor in [precision, noise, weights] {
+            if tensor.values.iter().any(|p| *p <= 0.0) {
+                return Err(format!("array '{}' has an entry that is not positive", tensor.name));
+            }
         }
-        let (z, a) = (z.values.clone(), a.values.clone());
-        Ok(Self { z, a, precision: precision.values.clone(), factor })
+        let shared = Shared {
+            z: z.values.clone(),
+            noise: noise.values.clone(),
+            weights: weights.values.clone(),
+            precision: precision.values.clone(),
+            factor,
+        };
+        Ok(Self::new(Arc::new(shared), a.values.clone()))
     }
 }
 
@@ -99,7 +140,7 @@ impl Posterior for DensePosterior {
         let mean = self.means(&cross).into_iter().map(|f| f + prior.mean).collect();
         let mut covariance = vec![0.0; m * m];
         tiles::kernel_matrix(&prior.kernel, &z_new, m, &mut covariance);
-        linalg::solve_lower(&self.factor, n, &mut cross, Threads::All);
+        linalg::solve_lower(&self.shared.factor, n, &mut cross, Threads::All);
         linalg::subtract_gram(&mut covariance, &cross, n, Threads::All);
         let full = Matrix::from_fn(m, m, |i, j| {
             let value = covariance[i.min(j) * m + i.max(j)];
@@ -121,34 +162,56 @@ impl Posterior for DensePosterior {
 
     fn mean_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix {
         let z_new = prior.kernel.project(x, Threads::One);
-        tiles::mean_slopes(&prior.kernel, (&self.z, &self.a), (&z_new, x.rows()))
+        tiles::mean_slopes(&prior.kernel, (&self.shared.z, &self.a), (&z_new, x.rows()))
     }
 
-    fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &[f64]) -> Result<Marginals> {
+    fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &Observations) -> Result<Marginals> {
         let n = self.rows();
-        if x.rows() != n {
+        let ([y], true) = (&y.targets[..], x.rows() == n) else {
             return Err(Error::NotTrainingRows { row: None });
-        }
+        };
+        let Shared { precision, noise, .. } = self.shared.as_ref();
         let z = prior.kernel.project(x, Threads::All);
         if let Some(at) =
-            z.iter().zip(&self.z).position(|(a, b)| (a - b).abs() > 1e-9 * b.abs().max(1.0))
+            z.iter().zip(&self.shared.z).position(|(a, b)| (a - b).abs() > 1e-9 * b.abs().max(1.0))
         {
             return Err(Error::NotTrainingRows { row: Some(at % n) });
         }
         // Rasmussen and Williams, eq. 5.12: of y, so the noise is taken off the variance.
-        let mean = (0..n).map(|i| y[i] - self.a[i] / self.precision[i]).collect();
-        let variance =
-            self.precision.iter().map(|p| (1.0 / p - prior.noise_variance).max(0.0)).collect();
+        let mean = (0..n).map(|i| y[i] - self.a[i] / precision[i]).collect();
+        let variance = (0..n).map(|i| (1.0 / precision[i] - noise[i]).max(0.0)).collect();
         Ok(Marginals { mean, variance })
+    }
+
+    fn summarise(&self, _: &Prior, rows: &StandardRows<'_>, _: &Observations) -> Summary {
+        // Nothing shorter than the rows themselves.
+        Summary { statistics: None, rest: (0..rows.len()).collect() }
+    }
+
+    fn change(
+        &self,
+        prior: &Prior,
+        statistics: Option<&Statistics>,
+        rows: &StandardRows<'_>,
+        observations: &Observations,
+        change: Change,
+    ) -> Result<Conditioned> {
+        match statistics {
+            Some(_) => Err(Error::NotForThisModel),
+            None => self.changed(prior, rows, observations, change),
+        }
     }
 
     fn tensors(&self) -> Vec<Tensor> {
         let n = self.rows();
-        let packed = linalg::pack_lower(&self.factor, n);
+        let Shared { z, noise, weights, precision, factor } = self.shared.as_ref();
+        let packed = linalg::pack_lower(factor, n);
         vec![
-            Tensor::new("z", vec![self.z.len() / n, n], self.z.clone()),
+            Tensor::new("z", vec![z.len() / n, n], z.clone()),
             Tensor::new("a", vec![n], self.a.clone()),
-            Tensor::new("precision", vec![n], self.precision.clone()),
+            Tensor::new("noise", vec![n], noise.clone()),
+            Tensor::new("weights", vec![n], weights.clone()),
+            Tensor::new("precision", vec![n], precision.clone()),
             Tensor::new("factor", vec![packed.len()], packed),
         ]
     }

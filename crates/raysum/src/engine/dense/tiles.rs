@@ -76,9 +76,14 @@ pub(super) struct Slopes {
     pub(super) variances: Vec<f64>,
 }
 
-/// One pass over B = a a' − K⁻¹ for the gradient; see [`Slopes`].
-pub(super) fn gradient(kernel: &AdditiveKernel, z: &[f64], a: &[f64], inverse: &[f64]) -> Slopes {
-    let n = a.len();
+/// One pass over B = Σ_t (a_t a_t' − K⁻¹) for the gradient; see [`Slopes`].
+pub(super) fn gradient(
+    kernel: &AdditiveKernel,
+    z: &[f64],
+    a: &[Vec<f64>],
+    inverse: &[f64],
+) -> Slopes {
+    let n = a.first().map_or(0, Vec::len);
     let blocks: Vec<_> = kernel.blocks().collect();
     let chunks = n.div_ceil(COLUMNS);
     // Accumulator t takes the column chunks t, t + T, t + 2T, …: about equal shares of a triangle.
@@ -150,11 +155,21 @@ fn row_tiles(first: usize, n: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// B on a tile, with zeros on and above the diagonal.
-fn fill_b(b: &mut [f64], a: &[f64], inverse: &[f64], columns: &Range<usize>, rows: &Range<usize>) {
-    let n = a.len();
+fn fill_b(
+    b: &mut [f64],
+    a: &[Vec<f64>],
+    inverse: &[f64],
+    columns: &Range<usize>,
+    rows: &Range<usize>,
+) {
     for (k, b) in columns.clone().zip(b.chunks_mut(ROWS)) {
-        for (i, b) in rows.clone().zip(b.iter_mut()) {
-            *b = if i > k { a[i] * a[k] - inverse[k * n + i] } else { 0.0 };
+        let below = |i: usize| if i > k { 1.0 } else { 0.0 };
+        b.fill(0.0);
+        for a in a {
+            let inverse = &inverse[k * a.len()..];
+            for (i, b) in rows.clone().zip(b.iter_mut()) {
+                *b += below(i) * (a[i] * a[k] - inverse[i]);
+            }
         }
     }
 }

@@ -1,20 +1,23 @@
 //! The weight-space posterior: feature map, statistics and the factor of C. No training rows.
 
 use super::features::{Block, FeatureMap, Product, check_form};
-use super::statistics::{Solution, Statistics};
+use super::statistics::{Moments, Solution, Statistics};
 use super::{NAME, blocks};
 use crate::basis::Basis;
 use crate::data::Matrix;
-use crate::engine::{Marginals, Posterior, Prior, Tensor};
+use crate::engine::{
+    Change, Conditioned, Marginals, Observations, Posterior, Prior, Summary, Tensor,
+};
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
 use crate::linalg::{self, Threads, dot};
-use std::sync::OnceLock;
+use crate::scale::StandardRows;
+use std::sync::{Arc, OnceLock};
 
 /// f given the training rows, by their statistics.
 #[derive(Debug)]
 pub struct WeightPosterior {
-    map: FeatureMap,
+    pub(super) map: Arc<FeatureMap>,
     statistics: Statistics,
     solution: Solution,
     /// Σ, made when components are first asked for.
@@ -22,10 +25,33 @@ pub struct WeightPosterior {
 }
 
 impl WeightPosterior {
-    pub(super) fn new(map: FeatureMap, statistics: Statistics, prior: &Prior) -> Result<Self> {
+    /// One posterior per target of the statistics; they share what does not depend on it.
+    pub(super) fn all(
+        map: impl Into<Arc<FeatureMap>>,
+        statistics: &Statistics,
+        prior: &Prior,
+    ) -> Result<Vec<Self>> {
+        let map = map.into();
         let variances = map.spread(&prior.kernel.variances);
-        let solution = Solution::new(&statistics, &variances, prior.noise_variance)?;
-        Ok(Self { map, statistics, solution, covariance: OnceLock::new() })
+        let solutions = Solution::all(statistics, &variances, prior.noise_variance)?;
+        let posterior = |(target, solution): (usize, Solution)| Self {
+            map: Arc::clone(&map),
+            statistics: statistics.target(target),
+            solution,
+            covariance: OnceLock::new(),
+        };
+        Ok(solutions.into_iter().enumerate().map(posterior).collect())
+    }
+
+    /// The posterior under the same features with other statistics of one target.
+    pub(super) fn with_statistics(&self, prior: &Prior, statistics: &Statistics) -> Result<Self> {
+        let mut one = Self::all(Arc::clone(&self.map), statistics, prior)?;
+        one.pop().ok_or(Error::NoTargets)
+    }
+
+    /// With its likelihood, for the world outside.
+    pub(super) fn conditioned(self) -> Conditioned {
+        (self.log_marginal_likelihood(), Box::new(self))
     }
 
     /// log p(y).
@@ -39,7 +65,7 @@ impl WeightPosterior {
     }
 
     /// Φ at new rows, row-major.
-    fn features(&self, prior: &Prior, x: &Matrix) -> Vec<f64> {
+    pub(super) fn features(&self, prior: &Prior, x: &Matrix) -> Vec<f64> {
         let z = prior.kernel.project(x, Threads::One);
         let mut phi = vec![0.0; x.rows() * self.map.len()];
         self.map.apply(&self.map.locate(z, x.rows()), &mut phi);
@@ -51,7 +77,7 @@ impl WeightPosterior {
         let p = self.map.len();
         let mut v = phi.to_vec();
         for row in v.chunks_mut(p) {
-            row.iter_mut().zip(&self.solution.root).for_each(|(v, r)| *v *= r);
+            row.iter_mut().zip(self.solution.root.iter()).for_each(|(v, r)| *v *= r);
         }
         // Row-major Φ is Φ' in columns, which is what the solve wants.
         linalg::solve_lower(&self.solution.factor, p, &mut v, Threads::One);
@@ -60,7 +86,7 @@ impl WeightPosterior {
 
     /// The prior variance that the basis leaves out at a row, Σ_j λ_j (1 − |φ_j|²): far from the
     /// data it is all of it.
-    fn left_out(&self, prior: &Prior, phi: &[f64]) -> f64 {
+    pub(super) fn left_out(&self, prior: &Prior, phi: &[f64]) -> f64 {
         let blocks = self.map.blocks.iter().zip(&prior.kernel.variances);
         blocks
             .map(|(block, variance)| variance * left_out_share(&phi[block.features.clone()]))
@@ -90,16 +116,18 @@ impl WeightPosterior {
         let map = read_map(prior, tensors)?;
         let p = map.len();
         let (totals, moments, packed) = (take("totals")?, take("moments")?, take("gram")?);
-        totals.check_shape(&[2])?;
+        totals.check_shape(&[4])?;
         moments.check_shape(&[p])?;
         packed.check_shape(&[p * (p + 1) / 2])?;
         let statistics = Statistics {
             rows: whole(totals.values[0], 1e15).ok_or("the number of rows is no count")? as u64,
-            square: totals.values[1],
-            moments: moments.values.clone(),
-            gram: linalg::unpack_lower(&packed.values, p),
+            weight: totals.values[1],
+            log_noise: totals.values[2],
+            gram: Arc::new(linalg::unpack_lower(&packed.values, p)),
+            targets: vec![Moments { square: totals.values[3], moments: moments.values.clone() }],
         };
-        Self::new(map, statistics, prior).map_err(|e| e.to_string())
+        let mut one = Self::all(map, &statistics, prior).map_err(|e| e.to_string())?;
+        one.pop().ok_or_else(|| "there is no target".into())
     }
 }
 
@@ -247,10 +275,10 @@ impl Posterior for WeightPosterior {
         Matrix::from_fn(x.rows(), self.map.views.len(), |i, j| slopes[i * self.map.views.len() + j])
     }
 
-    fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &[f64]) -> Result<Marginals> {
-        if x.rows() as u64 != self.statistics.rows {
+    fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &Observations) -> Result<Marginals> {
+        let ([target], true) = (&y.targets[..], x.rows() as u64 == self.statistics.rows) else {
             return Err(Error::NotTrainingRows { row: None });
-        }
+        };
         let p = self.map.len();
         let noise = prior.noise_variance;
         let mut loo = Marginals { mean: Vec::new(), variance: Vec::new() };
@@ -259,27 +287,50 @@ impl Posterior for WeightPosterior {
             let rows: Vec<usize> = range.clone().collect();
             let phi = self.features(prior, &x.gather(&rows));
             let means = self.means(&phi);
-            let targets: Vec<f64> = y[range].iter().map(|y| y - prior.mean).collect();
-            linalg::add_product(&mut moments, &phi, &targets);
+            let precision: Vec<f64> = range.clone().map(|i| y.precision(i, noise)).collect();
+            let targets: Vec<f64> = target[range].iter().map(|y| y - prior.mean).collect();
+            let weighted: Vec<f64> = targets.iter().zip(&precision).map(|(y, r)| y * r).collect();
+            linalg::add_product(&mut moments, &phi, &weighted);
             let whitened = self.whitened(&phi);
             for (i, (phi, v)) in phi.chunks(p).zip(whitened.chunks(p)).enumerate() {
-                // Dropping row i divides its residual and its noise by 1 − h_i.
-                let leverage = dot(v, v).min(1.0 - 1e-12);
-                let residual = (targets[i] - means[i]) / (1.0 - leverage);
+                // Dropping row i divides its residual and its variance by 1 − h_i.
+                let spread = dot(v, v);
+                let rest = (1.0 - precision[i] * spread).max(1e-12);
+                let residual = (targets[i] - means[i]) / rest;
                 loo.mean.push(targets[i] - residual + prior.mean);
-                let variance = noise * leverage / (1.0 - leverage);
-                loo.variance.push(variance + self.left_out(prior, phi));
+                loo.variance.push(noise * spread / rest + self.left_out(prior, phi));
             }
         }
-        let size = self.statistics.moments.iter().fold(1.0_f64, |m, b| m.max(b.abs()));
+        let known = &self.statistics.targets[0].moments;
+        let size = known.iter().fold(1.0_f64, |m, b| m.max(b.abs()));
         let same = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-6 * size;
-        if !moments.iter().zip(&self.statistics.moments).all(same) {
+        if !moments.iter().zip(known).all(same) {
             return Err(Error::NotTrainingRows { row: None });
         }
         Ok(loo)
     }
 
-    fn tensors(&self) -> Vec<Tensor> {
+    fn summarise(
+        &self,
+        prior: &Prior,
+        rows: &StandardRows<'_>,
+        observations: &Observations,
+    ) -> Summary {
+        self.summary(prior, rows, observations)
+    }
+
+    fn change(
+        &self,
+        prior: &Prior,
+        statistics: Option<&Statistics>,
+        rows: &StandardRows<'_>,
+        observations: &Observations,
+        change: Change,
+    ) -> Result<Conditioned> {
+        self.changed(prior, statistics, rows, observations, change)
+    }
+
+    fn frame(&self) -> Vec<Tensor> {
         let mut all = Vec::new();
         for (view, basis) in self.map.views.iter().enumerate() {
             let (spacing, cells, transform) = basis.parts();
@@ -299,10 +350,17 @@ impl Posterior for WeightPosterior {
                 block.products.iter().flatten().map(|index| f64::from(*index)).collect();
             all.push(Tensor::new(format!("products.{j}"), vec![block.products.len(), 3], values));
         }
+        all
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let mut all = self.frame();
         let s = &self.statistics;
         let packed = linalg::pack_lower(&s.gram, s.features());
-        all.push(Tensor::new("totals", vec![2], vec![s.rows as f64, s.square]));
-        all.push(Tensor::new("moments", vec![s.features()], s.moments.clone()));
+        let target = &s.targets[0];
+        let totals = vec![s.rows as f64, s.weight, s.log_noise, target.square];
+        all.push(Tensor::new("totals", vec![4], totals));
+        all.push(Tensor::new("moments", vec![s.features()], target.moments.clone()));
         all.push(Tensor::new("gram", vec![packed.len()], packed));
         all
     }

@@ -1,68 +1,165 @@
-//! All that a likelihood or a posterior needs to know of the rows: four sums that add up.
+//! All that a likelihood or a posterior needs to know of the rows: a few sums that add up.
 
+use crate::engine::{Change, Observations};
 use crate::error::{Error, Result};
 use crate::linalg::{self, Threads};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use std::sync::Arc;
 
-/// n, Σ(y−c)², Φ'(y−c) and Φ'Φ over some rows, for one feature map and constant c.
+/// Sums over some rows, for one feature map, constant c and noise σ²; ρ_i is the precision of
+/// row i relative to 1/σ², which is 1 for a plain row.
 ///
-/// They form a monoid: the statistics of two sets of rows, merged, are those of their union.
+/// They form a group: the statistics of two sets of rows, merged, are those of their union, and
+/// what was merged can be taken out again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statistics {
-    /// n.
+    /// Number of rows.
     pub rows: u64,
-    /// Σ (y−c)².
+    /// n = Σ w_i, which is the number of rows if they have no weights.
+    pub weight: f64,
+    /// Σ w_i log(v_i/σ²), which is 0 if no row has known noise.
+    pub log_noise: f64,
+    /// G = Σ ρ_i φ_i φ_i', p × p, of which the lower half counts (column-major). Posteriors of
+    /// several targets share it.
+    pub gram: Arc<Vec<f64>>,
+    /// One entry per target.
+    pub targets: Vec<Moments>,
+}
+
+/// The sums that a target is part of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moments {
+    /// Σ ρ_i (y_i−c)².
     pub square: f64,
-    /// b = Φ'(y−c).
+    /// b = Σ ρ_i φ_i (y_i−c).
     pub moments: Vec<f64>,
-    /// G = Φ'Φ, p × p, of which the lower half counts (column-major).
-    pub gram: Vec<f64>,
 }
 
 impl Statistics {
-    /// Of no rows, with p features.
-    pub fn new(features: usize) -> Self {
+    /// Of no rows, with p features and some targets.
+    pub fn new(features: usize, targets: usize) -> Self {
         Self {
             rows: 0,
-            square: 0.0,
-            moments: vec![0.0; features],
-            gram: vec![0.0; features * features],
+            weight: 0.0,
+            log_noise: 0.0,
+            gram: Arc::new(vec![0.0; features * features]),
+            targets: vec![Moments { square: 0.0, moments: vec![0.0; features] }; targets],
         }
     }
 
     /// p.
     pub fn features(&self) -> usize {
-        self.moments.len()
+        self.targets.first().map_or(0, |t| t.moments.len())
     }
 
-    /// Adds rows with features `phi` (row-major, rows by p) and targets less c.
-    pub(super) fn add(&mut self, phi: &[f64], targets: &[f64]) {
-        self.rows += targets.len() as u64;
-        self.square += targets.iter().map(|y| y * y).sum::<f64>();
+    /// Adds the rows `range` of some observations, with features `phi` (row-major, rows by p) and
+    /// targets less c, both already multiplied by the root of ρ.
+    pub(super) fn add(
+        &mut self,
+        phi: &[f64],
+        targets: &[Vec<f64>],
+        observations: &Observations,
+        range: Range<usize>,
+        noise: f64,
+    ) {
+        self.rows += range.len() as u64;
+        for i in range {
+            let weight = observations.weight(i);
+            self.weight += weight;
+            if observations.noise.is_some() {
+                self.log_noise += weight * (observations.variance(i, noise) / noise).ln();
+            }
+        }
         let features = self.features();
-        linalg::add_gram(&mut self.gram, phi, features, Threads::One);
-        linalg::add_product(&mut self.moments, phi, targets);
+        let gram: &mut Vec<f64> = Arc::make_mut(&mut self.gram);
+        linalg::add_gram(gram, phi, features, Threads::One);
+        for (sums, y) in self.targets.iter_mut().zip(targets) {
+            sums.square += y.iter().map(|y| y * y).sum::<f64>();
+            linalg::add_product(&mut sums.moments, phi, y);
+        }
     }
 
     /// Takes in the statistics of other rows under the same feature map.
     pub fn merge(&mut self, other: &Statistics) -> Result<()> {
-        if other.features() != self.features() || other.gram.len() != self.gram.len() {
-            return Err(Error::HyperparameterCount {
-                name: "features",
-                expected: self.features(),
-                found: other.features(),
-            });
+        self.change(other, Change::Add)
+    }
+
+    /// Takes the statistics of some of the rows out again.
+    pub fn remove(&mut self, other: &Statistics) -> Result<()> {
+        self.change(other, Change::Remove)
+    }
+
+    /// Takes other rows in or out.
+    pub(super) fn change(&mut self, other: &Statistics, change: Change) -> Result<()> {
+        for (name, expected, found) in [
+            ("features", self.features(), other.features()),
+            ("targets", self.targets.len(), other.targets.len()),
+        ] {
+            if expected != found {
+                return Err(Error::HyperparameterCount { name, expected, found });
+            }
         }
-        self.add_up(other);
+        let rows = match change {
+            Change::Add => self.rows.checked_add(other.rows),
+            Change::Remove => self.rows.checked_sub(other.rows).filter(|rows| *rows > 0),
+            Change::Replace => Some(other.rows),
+        };
+        self.rows = rows.ok_or(Error::TooFewRows { rows: 0 })?;
+        match change {
+            Change::Add => self.add_sums(other, 1.0),
+            Change::Remove => self.add_sums(other, -1.0),
+            Change::Replace => *self = other.clone(),
+        }
         Ok(())
     }
 
-    /// Like [`Statistics::merge`], where the features are known to be the same.
-    pub(super) fn add_up(&mut self, other: &Statistics) {
-        self.rows += other.rows;
-        self.square += other.square;
-        self.moments.iter_mut().zip(&other.moments).for_each(|(a, b)| *a += b);
-        self.gram.iter_mut().zip(&other.gram).for_each(|(a, b)| *a += b);
+    /// Adds up parts that are known to fit.
+    pub(super) fn sum(parts: impl IntoIterator<Item = Self>, empty: impl FnOnce() -> Self) -> Self {
+        let add = |mut total: Self, part: Self| {
+            total.rows += part.rows;
+            total.add_sums(&part, 1.0);
+            total
+        };
+        parts.into_iter().reduce(add).unwrap_or_else(empty)
+    }
+
+    fn add_sums(&mut self, other: &Statistics, sign: f64) {
+        let add = |a: &mut f64, b: f64| *a += sign * b;
+        add(&mut self.weight, other.weight);
+        add(&mut self.log_noise, other.log_noise);
+        let gram = Arc::make_mut(&mut self.gram);
+        gram.iter_mut().zip(other.gram.iter()).for_each(|(a, b)| add(a, *b));
+        for (own, others) in self.targets.iter_mut().zip(&other.targets) {
+            add(&mut own.square, others.square);
+            own.moments.iter_mut().zip(&others.moments).for_each(|(a, b)| add(a, *b));
+        }
+    }
+
+    /// The same statistics with more features, at these places among them; the new ones are 0 at
+    /// all rows so far.
+    pub(super) fn widen(&self, places: &[usize], features: usize) -> Self {
+        let p = self.features();
+        let mut gram = vec![0.0; features * features];
+        for k in 0..p {
+            for i in k..p {
+                // Old features keep their order, so the lower half stays the lower half.
+                gram[places[k] * features + places[i]] = self.gram[k * p + i];
+            }
+        }
+        let widen = |t: &Moments| {
+            let mut moments = vec![0.0; features];
+            places.iter().zip(&t.moments).for_each(|(place, b)| moments[*place] = *b);
+            Moments { square: t.square, moments }
+        };
+        let targets = self.targets.iter().map(widen).collect();
+        Self { gram: Arc::new(gram), targets, ..*self }
+    }
+
+    /// Those of one target, which share the Gram matrix.
+    pub(super) fn target(&self, index: usize) -> Self {
+        let targets = vec![self.targets[index].clone()];
+        Self { gram: Arc::clone(&self.gram), targets, ..*self }
     }
 }
 
@@ -71,9 +168,9 @@ impl Statistics {
 #[derive(Clone, Debug)]
 pub(super) struct Solution {
     /// λ^½, one per feature.
-    pub(super) root: Vec<f64>,
+    pub(super) root: Arc<Vec<f64>>,
     /// The Cholesky factor of C.
-    pub(super) factor: Vec<f64>,
+    pub(super) factor: Arc<Vec<f64>>,
     /// μ.
     pub(super) mean: Vec<f64>,
     /// log p(y).
@@ -81,10 +178,11 @@ pub(super) struct Solution {
 }
 
 impl Solution {
-    pub(super) fn new(s: &Statistics, variances: &[f64], noise: f64) -> Result<Self> {
+    /// One solution per target, with one factorisation.
+    pub(super) fn all(s: &Statistics, variances: &[f64], noise: f64) -> Result<Vec<Self>> {
         let p = s.features();
         let root: Vec<f64> = variances.iter().map(|v| v.sqrt()).collect();
-        let mut factor = s.gram.clone();
+        let mut factor = s.gram.to_vec();
         for k in 0..p {
             for i in k..p {
                 factor[k * p + i] *= root[i] * root[k];
@@ -92,17 +190,26 @@ impl Solution {
             factor[k * p + k] += noise;
         }
         linalg::cholesky(&mut factor, p, Threads::All)?;
-        let mut half: Vec<f64> = s.moments.iter().zip(&root).map(|(b, r)| b * r).collect();
-        linalg::solve_lower(&factor, p, &mut half, Threads::One);
-        let explained: f64 = half.iter().map(|v| v * v).sum();
-        linalg::solve_lower_transposed(&factor, p, &mut half, Threads::One);
-        let mean = half.iter().zip(&root).map(|(v, r)| v * r).collect();
-        let n = s.rows as f64;
-        let log_determinant = (n - p as f64) * noise.ln() + linalg::log_determinant(&factor, p);
-        let quadratic = (s.square - explained) / noise;
-        let constant = n * (2.0 * std::f64::consts::PI).ln();
-        let log_marginal_likelihood = -0.5 * (quadratic + log_determinant + constant);
-        Ok(Self { root, factor, mean, log_marginal_likelihood })
+        let log_determinant =
+            (s.weight - p as f64) * noise.ln() + s.log_noise + linalg::log_determinant(&factor, p);
+        let constant = s.weight * (2.0 * std::f64::consts::PI).ln();
+        let (root, factor) = (Arc::new(root), Arc::new(factor));
+        let solve = |target: &Moments| {
+            let mut half: Vec<f64> =
+                target.moments.iter().zip(root.iter()).map(|(b, r)| b * r).collect();
+            linalg::solve_lower(&factor, p, &mut half, Threads::One);
+            let explained: f64 = half.iter().map(|v| v * v).sum();
+            linalg::solve_lower_transposed(&factor, p, &mut half, Threads::One);
+            let mean = half.iter().zip(root.iter()).map(|(v, r)| v * r).collect();
+            let quadratic = (target.square - explained) / noise;
+            Self {
+                root: Arc::clone(&root),
+                factor: Arc::clone(&factor),
+                mean,
+                log_marginal_likelihood: -0.5 * (quadratic + log_determinant + constant),
+            }
+        };
+        Ok(s.targets.iter().map(solve).collect())
     }
 
     /// C⁻¹, in full.

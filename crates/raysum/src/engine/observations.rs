@@ -1,0 +1,91 @@
+//! What is known of each training row beside its inputs: its targets, how often it counts, and how
+//! noisy it is known to be.
+//!
+//! Row i with weight w_i and known noise variance s_i² enters the likelihood as
+//! N(y_i | f_i, v_i)^{w_i} with v_i = σ² + s_i²: as w_i equal rows would.
+
+use crate::data::Dataset;
+use crate::scale::Scaler;
+
+/// Targets, weights and known noise of some rows, in standardised units.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observations {
+    /// One run of n values per target. All share the kernel and the noise.
+    pub targets: Vec<Vec<f64>>,
+    /// w_i, above 0; without them every row counts once.
+    pub weights: Option<Vec<f64>>,
+    /// s_i², at least 0; without them there is none beside σ².
+    pub noise: Option<Vec<f64>>,
+}
+
+impl From<Vec<f64>> for Observations {
+    fn from(y: Vec<f64>) -> Self {
+        Self { targets: vec![y], weights: None, noise: None }
+    }
+}
+
+impl Observations {
+    /// What a data set says beside X, with one scaler per target.
+    pub fn standardised(data: &Dataset<'_>, scalers: &[Scaler]) -> Self {
+        let targets = data.targets().iter().zip(scalers);
+        // Known noise is that of a single target.
+        let noise = |std: &[f64]| std.iter().map(|s| scalers[0].y.scaled_square(*s)).collect();
+        Self {
+            targets: targets.map(|(y, scaler)| scaler.apply_y(y)).collect(),
+            weights: data.weights().map(<[f64]>::to_vec),
+            noise: data.noise_std().map(noise),
+        }
+    }
+
+    /// n.
+    pub fn rows(&self) -> usize {
+        self.targets.first().map_or(0, Vec::len)
+    }
+
+    /// How many values were observed: Σ w_i for every target.
+    pub fn values(&self) -> f64 {
+        let each = self.weights.as_ref().map_or(self.rows() as f64, |w| w.iter().sum());
+        each * self.targets.len() as f64
+    }
+
+    /// w_i.
+    pub fn weight(&self, row: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |w| w[row])
+    }
+
+    /// v_i, where σ² is `noise`.
+    pub fn variance(&self, row: usize, noise: f64) -> f64 {
+        noise + self.noise.as_ref().map_or(0.0, |s| s[row])
+    }
+
+    /// ρ_i = w_i σ²/v_i: what row i says of f, as a multiple of what a plain row says.
+    pub fn precision(&self, row: usize, noise: f64) -> f64 {
+        self.weight(row) * noise / self.variance(row, noise)
+    }
+
+    /// Whether every row counts once and has no noise but σ².
+    pub fn are_plain(&self) -> bool {
+        self.weights.is_none() && self.noise.is_none()
+    }
+
+    /// Those of some rows, in this order.
+    #[must_use]
+    pub fn gather(&self, rows: &[usize]) -> Self {
+        let pick = |values: &Vec<f64>| rows.iter().map(|&i| values[i]).collect();
+        Self {
+            targets: self.targets.iter().map(pick).collect(),
+            weights: self.weights.as_ref().map(pick),
+            noise: self.noise.as_ref().map(pick),
+        }
+    }
+
+    /// Those of one target alone.
+    #[must_use]
+    pub fn target(&self, index: usize) -> Self {
+        Self {
+            targets: vec![self.targets[index].clone()],
+            weights: self.weights.clone(),
+            noise: self.noise.clone(),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Rows that come and go after the fit, in one process or many: the same as a fit on what is there.
+
+use proptest::prelude::*;
+use rand_distr::{Distribution, StandardNormal};
+use raysum::rng::{Purpose, stream};
+use raysum::{Config, Dataset, EngineChoice, Error, Matrix, Model, Part, Prediction};
+
+const COLUMNS: usize = 3;
+const ROWS: usize = 120;
+
+fn rows(seed: u64, n: usize) -> (Matrix, Vec<f64>) {
+    let mut rng = stream(seed, Purpose::Samples, 0);
+    let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+    let x = Matrix::from_fn(n, COLUMNS, |_, _| normal());
+    let y = (0..n).map(|i| 7.0 + 3.0 * (x[(i, 0)] - x[(i, 2)]).sin() + 0.3 * normal()).collect();
+    (x, y)
+}
+
+fn config(engine: EngineChoice) -> Config {
+    let degrees = "6x1".parse().unwrap();
+    Config { engine, degrees, max_evaluations: Some(10), ..Config::default() }
+}
+
+struct Data {
+    x: Matrix,
+    y: Vec<f64>,
+    weights: Vec<f64>,
+    noise: Vec<f64>,
+}
+
+impl Data {
+    fn new(seed: u64, n: usize) -> Self {
+        let (x, y) = rows(seed, n);
+        let weights = (0..n).map(|i| 0.5 + (i % 4) as f64).collect();
+        let noise = (0..n).map(|i| 0.2 * (i % 3) as f64).collect();
+        Self { x, y, weights, noise }
+    }
+
+    fn gather(&self, rows: &[usize]) -> Self {
+        let pick = |values: &[f64]| rows.iter().map(|&i| values[i]).collect();
+        let (y, weights, noise) = (pick(&self.y), pick(&self.weights), pick(&self.noise));
+        Self { x: self.x.gather(rows), y, weights, noise }
+    }
+
+    fn set(&self) -> Dataset<'_> {
+        let data = Dataset::rows_of(&self.x, &[&self.y]).unwrap();
+        data.weighted(&self.weights).unwrap().with_noise_std(&self.noise).unwrap()
+    }
+}
+
+fn fitted(engine: EngineChoice, data: &Data) -> Model {
+    config(engine).fit(&data.set()).unwrap()
+}
+
+/// The largest difference in mean and standard deviation, in standard deviations of the target.
+fn difference(a: &Model, b: &Model, x: &Matrix) -> f64 {
+    let (p, q): (Prediction, Prediction) = (a.predict(x).unwrap(), b.predict(x).unwrap());
+    let std = a.scaler().y.std;
+    let gap = |a: &[f64], b: &[f64]| {
+        a.iter().zip(b).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs() / std))
+    };
+    gap(&p.mean, &q.mean).max(gap(&p.std(), &q.std()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// Whatever comes and goes in whatever order: what is there at the end decides.
+    #[test]
+    fn order_does_not_matter(owner in prop::collection::vec(0_usize..4, ROWS), dense: bool) {
+        let engine = if dense { EngineChoice::Dense } else { EngineChoice::Weight };
+        let all = Data::new(1, ROWS);
+        let whole = fitted(engine, &all);
+        let new = rows(2, 30).0;
+        let shards: Vec<Data> = (0..4)
+            .map(|k| all.gather(&(0..ROWS).filter(|i| owner[*i] == k).collect::<Vec<_>>()))
+            .collect();
+        // Out and in again, in another order.
+        let mut model = fitted(engine, &all);
+        for k in [2, 0, 1] {
+            model.remove(&shards[k].set()).unwrap();
+        }
+        prop_assert_eq!(model.report().rows, shards[3].y.len());
+        for k in [1, 2, 0] {
+            model.update(&shards[k].set()).unwrap();
+        }
+        prop_assert!(difference(&model, &whole, &new) < 1e-9);
+        prop_assert!((model.log_marginal_likelihood() - whole.log_marginal_likelihood()).abs() < 1e-6);
+        // Parts of all shards in place of everything.
+        let parts: Vec<Part> = shards.iter().rev().map(|s| whole.part(&s.set()).unwrap()).collect();
+        let mut merged = fitted(engine, &all);
+        merged.replace(&parts).unwrap();
+        prop_assert!(difference(&merged, &whole, &new) < 1e-9);
+        // A model without a shard equals a fit without it, at the same hyperparameters and scales.
+        let mut less = fitted(engine, &all);
+        less.remove(&shards[0].set()).unwrap();
+        let mut only = fitted(engine, &all);
+        only.replace(&parts[..3]).unwrap();
+        prop_assert!(difference(&less, &only, &new) < 1e-9);
+    }
+}
+
+#[test]
+fn rows_where_none_was_before_are_answered_as_a_refit_answers_them() {
+    // Far to the side of everything seen, and so near each other that they form an own cluster.
+    let (seen, mut beyond) = (Data::new(3, 200), Data::new(4, 40));
+    for i in 0..40 {
+        beyond.x.row_mut(i).iter_mut().for_each(|v| *v += 9.0);
+    }
+    let mut weight = fitted(EngineChoice::Weight, &seen);
+    let h = weight.hyperparameters().clone();
+    let mut dense = config(EngineChoice::Dense).condition(&seen.set(), h).unwrap();
+    let features = weight.features().unwrap();
+    let part = weight.part(&beyond.set()).unwrap();
+    assert!(part.rows() == 40 && part.rows_beyond() > 20);
+    for model in [&mut weight, &mut dense] {
+        model.update(&beyond.set()).unwrap();
+        assert_eq!(model.report().rows, 240);
+    }
+    assert!(weight.features().unwrap() > features);
+    for x in [&seen.x, &beyond.x] {
+        let gap = difference(&weight, &dense, x);
+        assert!(gap < 1e-4, "{gap}");
+    }
+    let gap = weight.log_marginal_likelihood() - dense.log_marginal_likelihood();
+    assert!(gap.abs() < 1e-2, "{gap}");
+    // And gone again.
+    weight.remove(&beyond.set()).unwrap();
+    dense.remove(&beyond.set()).unwrap();
+    assert!(difference(&weight, &dense, &seen.x) < 1e-4);
+}
+
+#[test]
+fn more_rows_from_the_same_place_equal_a_refit() {
+    let (all, few) = (Data::new(5, 300), (0..150).collect::<Vec<_>>());
+    let more: Vec<usize> = (150..300).collect();
+    for (engine, tolerance) in [(EngineChoice::Dense, 1e-9), (EngineChoice::Weight, 1e-4)] {
+        let mut model = fitted(engine, &all.gather(&few));
+        model.update(&all.gather(&more).set()).unwrap();
+        // A refit keeps hyperparameters, not scales: so it is a model whose rows were replaced.
+        let (few, h) = (all.gather(&few), model.hyperparameters().clone());
+        let mut whole = config(EngineChoice::Dense).condition(&few.set(), h).unwrap();
+        let part = whole.part(&all.set()).unwrap();
+        whole.replace(&[part]).unwrap();
+        let gap = difference(&model, &whole, &rows(6, 40).0);
+        assert!(gap < tolerance, "{engine:?}: {gap}");
+    }
+}
+
+#[test]
+fn parts_go_through_files_and_know_their_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("part");
+    for engine in [EngineChoice::Dense, EngineChoice::Weight] {
+        let data = Data::new(7, 80);
+        let mut model = fitted(engine, &data);
+        let mut more = Data::new(8, 30);
+        more.x.row_mut(0)[0] = 40.0;
+        let part = model.part(&more.set()).unwrap();
+        part.save(&path).unwrap();
+        let back = Part::load(&path).unwrap();
+        assert_eq!(back.rows(), 30);
+        let mut other = fitted(engine, &more);
+        assert!(matches!(other.merge(&[back.clone()]), Err(Error::NotForThisModel)));
+        let e = Model::load(&path).unwrap_err().to_string();
+        assert!(e.ends_with("this is a raysum file, but it holds a part"), "{e}");
+        let mut again = fitted(engine, &data);
+        again.merge(&[back]).unwrap();
+        model.update(&more.set()).unwrap();
+        assert!(difference(&model, &again, &data.x) < 1e-12);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        assert!(Part::load(&path).is_err());
+        // An updated model is saved and loaded like any other.
+        model.save(&path).unwrap();
+        assert!(difference(&Model::load(&path).unwrap(), &model, &data.x) < 1e-12);
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_said_and_changes_nothing() {
+    let data = Data::new(9, 60);
+    for engine in [EngineChoice::Dense, EngineChoice::Weight] {
+        let mut model = fitted(engine, &data);
+        let before = model.predict(&data.x).unwrap();
+        let e = model.remove(&data.set()).unwrap_err();
+        assert!(matches!(e, Error::TooFewRows { rows: 0 }), "{e}");
+        let (narrow, y) = (Matrix::zeros(1, 2), [1.0]);
+        let e = model.update(&Dataset::rows_of(&narrow, &[&y]).unwrap()).unwrap_err();
+        assert_eq!(e.to_string(), "X has 2 columns, but the model was fitted on 3");
+        if engine == EngineChoice::Dense {
+            let stranger = Data::new(10, 1);
+            let e = model.remove(&stranger.set()).unwrap_err();
+            assert!(matches!(e, Error::NotTrainingRows { row: Some(0) }), "{e}");
+        }
+        assert_eq!(model.predict(&data.x).unwrap(), before);
+        assert_eq!(model.report().rows, 60);
+    }
+}
+
+#[test]
+fn models_of_several_targets_share_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.raysum");
+    let (x, a) = rows(11, 150);
+    let b: Vec<f64> = (0..150).map(|i| x[(i, 1)] - a[i]).collect();
+    for engine in [EngineChoice::Dense, EngineChoice::Weight] {
+        let data = Dataset::with_targets(&x, &[&a, &b]).unwrap();
+        let mut go_on = |_: &raysum::Progress| std::ops::ControlFlow::Continue(());
+        let models = config(engine).fit_targets(&data, None, &mut go_on).unwrap();
+        models[0].save(&path).unwrap();
+        let one = std::fs::metadata(&path).unwrap().len();
+        Model::save_all(&models, &path).unwrap();
+        assert!(std::fs::metadata(&path).unwrap().len() < one + one / 2);
+        let back = Model::load_all(&path).unwrap();
+        assert_eq!(back.len(), 2);
+        for (a, b) in back.iter().zip(&models) {
+            assert_eq!(a.predict(&x).unwrap(), b.predict(&x).unwrap());
+        }
+        let e = Model::load(&path).unwrap_err().to_string();
+        assert!(e.ends_with("m.raysum: holds models of 2 targets, not of one"), "{e}");
+    }
+}
