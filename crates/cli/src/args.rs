@@ -1,6 +1,10 @@
 //! The command line as the user types it. Names and numbers are checked here, so that a wrong one
 //! ends with code 2 and the usage; files are not looked at yet.
 
+mod online;
+
+pub(crate) use online::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
+
 use crate::table::Missing;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use raysum::{Config, Degrees, Directions, EngineChoice, Optimizer, SubKernel};
@@ -41,6 +45,12 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     /// Compare models on a table by cross-validation
     Evaluate(EvaluateArgs),
+    /// Take more rows into a saved model, or some out of it, without fitting again
+    Update(UpdateArgs),
+    /// Take what a model needs to know of a table, for `merge`: shard by shard, anywhere
+    Stats(StatsArgs),
+    /// Take the rows of such shards into a model
+    Merge(MergeArgs),
     /// Show what a saved model holds: hyperparameters, relevance of each column, noise, origin
     Inspect(InspectArgs),
     /// Fit, score, save, predict and draw, on a bundled table of cars
@@ -53,7 +63,8 @@ pub(crate) struct TableArgs {
     /// The table: CSV (comma, tab or semicolon; gzip too), NumPy's .npy, or - for standard input
     pub(crate) data: PathBuf,
 
-    /// The column to predict: its name, or its position from 0 (-1 is the last)
+    /// The column to predict: its name, or its position from 0 (-1 is the last); several separated
+    /// by commas
     #[arg(
         long,
         short,
@@ -67,6 +78,15 @@ pub(crate) struct TableArgs {
     /// The targets as a .npy file of their own, if the table is a .npy file without them
     #[arg(long, value_name = "FILE")]
     pub(crate) y: Option<PathBuf>,
+
+    /// A column that says how often each row counts: 2 is as good as the row twice
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub(crate) weights: Option<String>,
+
+    /// A column with the known standard deviation of each row's noise, in the target's units; noise
+    /// that the fit finds comes on top
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub(crate) noise_std: Option<String>,
 
     /// Leave these columns out (names or positions, separated by commas)
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', allow_hyphen_values = true)]
@@ -226,6 +246,10 @@ pub(crate) struct FitArgs {
     /// Share of the rows to hold out for scores; the saved model is fitted on all rows
     #[arg(long, default_value = "0.1", value_parser = share)]
     pub(crate) holdout: f64,
+
+    /// Give each of several targets hyperparameters of its own, by a search of its own
+    #[arg(long)]
+    pub(crate) independent: bool,
 
     /// The model; see below
     #[arg(long, short, default_value = "dpa-ard", value_parser = preset, help_heading = "Model")]

@@ -4,6 +4,7 @@ mod demo;
 mod evaluate;
 mod fit;
 mod inspect;
+mod online;
 mod predict;
 
 use crate::args::{Args, Command};
@@ -45,6 +46,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Command::Fit(args) => fit::run(args, voice),
         Command::Predict(args) => predict::run(args, voice),
         Command::Evaluate(args) => evaluate::run(args, voice),
+        Command::Update(args) => online::update(args, voice),
+        Command::Stats(args) => online::stats(args, voice),
+        Command::Merge(args) => online::merge(args, voice),
         Command::Inspect(args) => inspect::run(args, voice),
         Command::Demo(args) => demo::run(args, voice),
     }

@@ -1,5 +1,6 @@
 //! Words about a fitted model that several commands print.
 
+use crate::source::TARGET;
 use crate::style;
 use raysum::Model;
 
@@ -9,6 +10,11 @@ pub(crate) fn engine(model: &Model) -> String {
         Some(p) => format!("{} engine with {p} features", model.engine()),
         None => format!("{} engine", model.engine()),
     }
+}
+
+/// The name of the model's target, if it was kept.
+pub(crate) fn target(model: &Model) -> Option<&str> {
+    model.attachments.get(TARGET)?.as_str()
 }
 
 /// The most relevant columns with bars.

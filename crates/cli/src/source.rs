@@ -1,33 +1,82 @@
-//! From the user's table and arguments to numbers: X and y for a fit, X for a prediction.
+//! From the user's table and arguments to numbers: X and targets for a fit, X for a prediction.
 
 use crate::args::{ReadArgs, TableArgs, YesNo};
 use crate::npy;
-use crate::table::{self, Encoding, Missing, ReadOptions, Source};
+use crate::table::{self, Encoding, Missing, Place, ReadOptions, Roles, Source, Table};
 use anyhow::{Context, Result, ensure};
 use raysum::{Dataset, Matrix, MatrixRef, Model, Standard};
+use std::collections::HashSet;
+use std::ops::Range;
 use std::path::Path;
 
 /// The name under which a model keeps how its table was encoded.
 pub(crate) const ATTACHMENT: &str = "table";
+/// The name under which it keeps the name of its target.
+pub(crate) const TARGET: &str = "target";
 
 /// Rows to fit to, and how they were made from the table.
 pub(crate) struct TrainingTable {
     pub(crate) x: Matrix,
-    pub(crate) y: Vec<f64>,
+    pub(crate) labels: Labels,
     pub(crate) encoding: Encoding,
     pub(crate) notes: Vec<String>,
 }
 
+/// What stands beside X in a training table.
+#[derive(Clone, Debug)]
+pub(crate) struct Labels {
+    pub(crate) targets: Vec<Vec<f64>>,
+    pub(crate) weights: Option<Vec<f64>>,
+    pub(crate) noise_std: Option<Vec<f64>>,
+}
+
+impl Labels {
+    /// Rows to learn all targets from.
+    pub(crate) fn data<'a>(&'a self, x: impl Into<MatrixRef<'a>>) -> Result<Dataset<'a>> {
+        self.some(x, 0..self.targets.len())
+    }
+
+    /// Rows to learn some targets from.
+    pub(crate) fn some<'a>(
+        &'a self,
+        x: impl Into<MatrixRef<'a>>,
+        targets: Range<usize>,
+    ) -> Result<Dataset<'a>> {
+        let targets: Vec<&[f64]> = self.targets[targets].iter().map(Vec::as_slice).collect();
+        let mut data = Dataset::rows_of(x, &targets)?;
+        if let Some(weights) = &self.weights {
+            data = data.weighted(weights)?;
+        }
+        if let Some(noise_std) = &self.noise_std {
+            data = data.with_noise_std(noise_std)?;
+        }
+        Ok(data)
+    }
+}
+
 impl TrainingTable {
+    /// Number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.x.rows()
+    }
+
     /// Some rows, X without a copy.
-    pub(crate) fn part<'a>(&'a self, rows: &'a [usize]) -> (MatrixRef<'a>, Vec<f64>) {
-        (MatrixRef::from(&self.x).choose(rows), rows.iter().map(|&i| self.y[i]).collect())
+    pub(crate) fn part<'a>(&'a self, rows: &'a [usize]) -> (MatrixRef<'a>, Labels) {
+        let pick = |values: &Vec<f64>| rows.iter().map(|&i| values[i]).collect();
+        let labels = Labels {
+            targets: self.labels.targets.iter().map(pick).collect(),
+            weights: self.labels.weights.as_ref().map(pick),
+            noise_std: self.labels.noise_std.as_ref().map(pick),
+        };
+        (MatrixRef::from(&self.x).choose(rows), labels)
     }
 }
 
 /// Rows to predict.
 pub(crate) struct NewTable {
     pub(crate) x: Matrix,
+    /// The known standard deviation of each row's noise, if the table has the column for it.
+    pub(crate) noise_std: Option<Vec<f64>>,
     /// Which rows of the table these are.
     pub(crate) kept: Vec<usize>,
     /// Number of rows of the table.
@@ -39,7 +88,7 @@ fn options(reading: &ReadArgs) -> ReadOptions {
     ReadOptions { header: reading.header.map(YesNo::is_yes), ..ReadOptions::default() }
 }
 
-/// Reads a table with its target.
+/// Reads a table with its targets.
 pub(crate) fn training(args: &TableArgs) -> Result<TrainingTable> {
     if npy::is_npy(&args.data) {
         return training_arrays(args);
@@ -48,8 +97,22 @@ pub(crate) fn training(args: &TableArgs) -> Result<TrainingTable> {
     let source = Source::new(&args.data);
     let spec = args.target.as_deref().context("which column is the target? Give --target")?;
     let table = table::read(&source, &options(&args.reading))?;
-    let target = table::find_column(&table, spec)?;
-    encode(&table, target, &args.drop, args.reading.missing)
+    let find = |spec: &String| table::find_column(&table, spec);
+    let roles = Roles {
+        targets: find_targets(&table, spec)?,
+        weights: args.weights.as_ref().map(find).transpose()?,
+        noise_std: args.noise_std.as_ref().map(find).transpose()?,
+    };
+    encode(&table, roles, &args.drop, args.reading.missing)
+}
+
+/// The targets: one column, whose name may hold a comma, or several between commas.
+fn find_targets(table: &Table, spec: &str) -> Result<Vec<usize>> {
+    match table::find_column(table, spec) {
+        Ok(one) => Ok(vec![one]),
+        Err(error) if !spec.contains(',') => Err(error),
+        Err(_) => spec.split(',').map(|one| table::find_column(table, one.trim())).collect(),
+    }
 }
 
 /// Reads X and y from two `.npy` files, or both from one.
@@ -57,64 +120,166 @@ fn training_arrays(args: &TableArgs) -> Result<TrainingTable> {
     let name = args.data.display();
     ensure!(args.drop.is_empty(), "{name}: --drop is for tables, not for .npy files");
     let all = npy::read(&args.data)?;
-    let (x, y, target) = match (&args.y, &args.target) {
-        (Some(path), None) => {
-            let y = npy::read(path)?;
-            ensure!(y.columns() == 1, "{}: y has {} columns", path.display(), y.columns());
-            (all, y.as_slice().to_vec(), "y".to_string())
-        }
-        (None, Some(spec)) => {
-            let position: Option<isize> = spec.parse().ok();
-            let found = position.and_then(|p| table::from_either_end(p, all.columns()));
-            let found = found.with_context(|| {
-                let columns = all.columns();
-                format!("{name}: no column {spec}; it has {columns} columns, counted from 0")
-            })?;
-            let y = (0..all.rows()).map(|i| all[(i, found)]).collect();
-            (without_column(all, found)?, y, spec.clone())
-        }
-        _ => anyhow::bail!("{name}: give --target COLUMN, or the targets' file with --y"),
+    let width = all.columns();
+    let find = |spec: &str| -> Result<usize> {
+        let position: Option<isize> = spec.trim().parse().ok();
+        let found = position.and_then(|p| table::from_either_end(p, width));
+        found.with_context(|| {
+            format!("{name}: no column {spec}; it has {width} columns, counted from 0")
+        })
     };
+    let roles = Roles {
+        targets: match &args.target {
+            Some(spec) => spec.split(',').map(find).collect::<Result<_>>()?,
+            None => Vec::new(),
+        },
+        weights: args.weights.as_deref().map(find).transpose()?,
+        noise_std: args.noise_std.as_deref().map(find).transpose()?,
+    };
+    let column = |j: usize| (0..all.rows()).map(|i| all[(i, j)]).collect::<Vec<f64>>();
+    let mut targets: Vec<Vec<f64>> = roles.targets.iter().map(|j| column(*j)).collect();
+    let mut places: Vec<Place> = roles.targets.iter().map(|j| place(*j)).collect();
+    match (&args.y, &args.target) {
+        (Some(path), None) => (targets, places) = read_targets(path, width)?,
+        (None, Some(_)) => {}
+        _ => anyhow::bail!("{name}: give --target COLUMN, or the targets' file with --y"),
+    }
+    let labels = Labels {
+        targets,
+        weights: roles.weights.map(column),
+        noise_std: roles.noise_std.map(column),
+    };
+    let left_out: HashSet<usize> = roles.all().collect();
+    ensure!(left_out.len() == roles.all().count(), "{name}: a column has two roles");
+    let x = without_columns(all, &left_out)?;
     // Values are checked here, where the file's name is at hand.
-    Dataset::new(&x, &y).with_context(|| format!("{name}"))?;
-    let names = (0..x.columns()).map(|i| i.to_string()).collect();
+    labels.data(&x).with_context(|| format!("{name}"))?;
+    ensure_rows(&name.to_string(), x.rows())?;
+    ensure!(x.columns() > 0, "{name}: no columns are left to predict from");
+    let kept: Vec<usize> = (0..width).filter(|j| !left_out.contains(j)).collect();
     let means = Standard::of_columns((&x).into()).into_iter().map(|column| column.mean).collect();
-    let mut encoding = Encoding::plain(false, names, means);
-    encoding.target = target;
-    Ok(TrainingTable { x, y, encoding, notes: Vec::new() })
+    let mut encoding =
+        Encoding::plain(false, kept.iter().map(ToString::to_string).collect(), means);
+    for (feature, position) in encoding.features.iter_mut().zip(&kept) {
+        feature.position = *position;
+    }
+    encoding.width = places.iter().map(|p| p.position + 1).fold(width, usize::max);
+    encoding.targets = places;
+    encoding.weights = roles.weights.map(place);
+    encoding.noise_std = roles.noise_std.map(place);
+    Ok(TrainingTable { x, labels, encoding, notes: Vec::new() })
 }
 
-/// The matrix without one column, in the same memory.
-fn without_column(matrix: Matrix, column: usize) -> Result<Matrix> {
+/// A column of an array, whose name is its position.
+fn place(position: usize) -> Place {
+    Place { name: position.to_string(), position }
+}
+
+/// Targets from a file of their own: one per column. In a table they would follow the others.
+fn read_targets(path: &Path, width: usize) -> Result<(Vec<Vec<f64>>, Vec<Place>)> {
+    let y = npy::read(path)?;
+    ensure!(y.columns() > 0, "{}: y has no columns", path.display());
+    let column = |j: usize| (0..y.rows()).map(|i| y[(i, j)]).collect();
+    let name = |j: usize| if y.columns() == 1 { "y".into() } else { format!("y{j}") };
+    let place = |j: usize| Place { name: name(j), position: width + j };
+    Ok(((0..y.columns()).map(column).collect(), (0..y.columns()).map(place).collect()))
+}
+
+/// The matrix without some columns, in the same memory.
+fn without_columns(matrix: Matrix, left_out: &HashSet<usize>) -> Result<Matrix> {
     let (rows, columns) = (matrix.rows(), matrix.columns());
+    if left_out.is_empty() {
+        return Ok(matrix);
+    }
     let mut index = 0;
     let mut values = matrix.into_row_major();
     values.retain(|_| {
-        let keep = index % columns != column;
+        let keep = !left_out.contains(&(index % columns));
         index += 1;
         keep
     });
-    Ok(Matrix::from_row_major(rows, columns - 1, values)?)
+    Ok(Matrix::from_row_major(rows, columns - left_out.len(), values)?)
 }
 
-/// Encodes a table whose target is known.
+/// Encodes a table whose targets are known.
 pub(crate) fn encode(
-    table: &table::Table,
-    target: usize,
+    table: &Table,
+    roles: impl Into<Roles>,
     drop: &[String],
     missing: Missing,
 ) -> Result<TrainingTable> {
-    let encoding = Encoding::learn(table, target, drop)?;
-    let encoded = encoding.apply(table, missing, true)?;
+    let encoding = Encoding::learn(table, roles, drop)?;
+    let labelled = encoded(table, &encoding, missing)?;
+    ensure_rows(&table.name, labelled.x.rows())?;
+    Ok(TrainingTable { encoding, ..labelled })
+}
+
+fn ensure_rows(name: &str, rows: usize) -> Result<()> {
+    let there = if rows == 1 { "is 1".to_string() } else { format!("are {rows}") };
+    ensure!(rows >= 2, "{name}: a fit needs at least 2 rows, but there {there} left");
+    Ok(())
+}
+
+fn encoded(table: &Table, encoding: &Encoding, missing: Missing) -> Result<TrainingTable> {
+    let all = encoding.apply(table, missing, true)?;
+    let labels = Labels { targets: all.targets, weights: all.weights, noise_std: all.noise_std };
+    let x = Matrix::from_row_major(all.rows, all.cols, all.x)?;
+    Ok(TrainingTable { x, labels, encoding: encoding.clone(), notes: all.notes })
+}
+
+/// Reads a table with all that `model` was fitted on: its columns, targets, weights and noise.
+pub(crate) fn more_rows(
+    path: &Path,
+    y: Option<&Path>,
+    reading: &ReadArgs,
+    model: &Model,
+) -> Result<TrainingTable> {
+    let encoding = encoding_of(model)?;
+    if npy::is_npy(path) {
+        return more_arrays(path, y, encoding);
+    }
+    ensure!(y.is_none(), "--y is for .npy files");
+    let table = table::read(&Source::new(path), &options_for(reading, &encoding))?;
+    encoded(&table, &encoding, reading.missing)
+}
+
+fn more_arrays(path: &Path, y: Option<&Path>, encoding: Encoding) -> Result<TrainingTable> {
+    let name = path.display();
+    let all = npy::read(path)?;
+    let column = |p: &Place| -> Result<Vec<f64>> {
+        let found = (p.position < all.columns()).then_some(p.position);
+        let j = found.with_context(|| format!("{name}: there is no column {}", p.position))?;
+        Ok((0..all.rows()).map(|i| all[(i, j)]).collect())
+    };
+    let targets = match y {
+        Some(path) => read_targets(path, 0)?.0,
+        None => encoding.targets.iter().map(column).collect::<Result<_>>()?,
+    };
+    let found = targets.len();
     ensure!(
-        encoded.rows >= 2,
-        "{}: a fit needs at least 2 rows, but there {} left",
-        table.name,
-        if encoded.rows == 1 { "is 1".to_string() } else { format!("are {}", encoded.rows) }
+        found == encoding.targets.len(),
+        "{name}: the model predicts {} targets, but there are {found}",
+        encoding.targets.len()
     );
-    let x = Matrix::from_row_major(encoded.rows, encoded.cols, encoded.x)?;
-    let y = encoded.y.context("the target was asked for")?;
-    Ok(TrainingTable { x, y, encoding, notes: encoded.notes })
+    let labels = Labels {
+        targets,
+        weights: encoding.weights.as_ref().map(column).transpose()?,
+        noise_std: encoding.noise_std.as_ref().map(column).transpose()?,
+    };
+    let features: HashSet<usize> = encoding.features.iter().map(|f| f.position).collect();
+    let left_out = (0..all.columns()).filter(|j| !features.contains(j)).collect();
+    let x = without_columns(all, &left_out)?;
+    labels.data(&x).with_context(|| format!("{name}"))?;
+    Ok(TrainingTable { x, labels, encoding, notes: Vec::new() })
+}
+
+fn options_for(reading: &ReadArgs, encoding: &Encoding) -> ReadOptions {
+    let mut options = options(reading);
+    if !encoding.has_header && !encoding.has_numbers() {
+        // Without a number in it, the first row would be taken for a header.
+        options.header.get_or_insert(false);
+    }
+    options
 }
 
 /// Reads a table to predict with `model`.
@@ -123,21 +288,25 @@ pub(crate) fn new_rows(path: &Path, reading: &ReadArgs, model: &Model) -> Result
         let x = npy::read(path)?;
         MatrixRef::from(&x).check_finite().with_context(|| path.display().to_string())?;
         let (kept, rows) = ((0..x.rows()).collect(), x.rows());
-        return Ok(NewTable { x, kept, rows, notes: Vec::new() });
+        return Ok(NewTable { x, noise_std: None, kept, rows, notes: Vec::new() });
     }
     let encoding = encoding_of(model)?;
-    let mut options = options(reading);
-    if !encoding.has_header && !encoding.has_numbers() {
-        // Without a number in it, the first row would be taken for a header.
-        options.header.get_or_insert(false);
-    }
-    let table = table::read(&Source::new(path), &options)?;
+    let table = table::read(&Source::new(path), &options_for(reading, &encoding))?;
     let encoded = encoding.apply(&table, reading.missing, false)?;
+    let mut notes = encoded.notes;
+    if let (Some(column), None) = (&encoding.noise_std, &encoded.noise_std) {
+        notes.push(format!(
+            "{}: there is no column '{}' with known noise, so intervals hold the noise found in \
+             the fit alone",
+            table.name, column.name
+        ));
+    }
     Ok(NewTable {
         x: Matrix::from_row_major(encoded.rows, encoded.cols, encoded.x)?,
+        noise_std: encoded.noise_std,
         kept: encoded.kept,
         rows: table.rows(),
-        notes: encoded.notes,
+        notes,
     })
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
-pub(crate) use encode::Encoding;
+pub(crate) use encode::{Encoding, Place, Roles};
 use encode::{Feature, Kind, MAX_CATEGORIES};
 pub(crate) use missing::Missing;
 pub(crate) use read::read;

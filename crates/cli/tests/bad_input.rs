@@ -243,11 +243,11 @@ fn header_len(model: &[u8]) -> usize {
 
 #[test]
 fn a_model_of_a_later_format() {
-    let (old, new) = (br#"\"format\":1,"#, br#"\"format\":9,"#);
+    let (old, new) = (br#"\"format\":2,"#, br#"\"format\":9,"#);
     let mut model = models()[0].clone();
     let at = model.windows(old.len()).position(|w| w == old).unwrap();
     model[at..at + new.len()].copy_from_slice(new);
-    is_no_model(&prepared(), &model, "model file format 9, but this raysum reads format 1");
+    is_no_model(&prepared(), &model, "model file format 9, but this raysum reads format 2");
 }
 
 /// Checks that a damaged model is refused, or else predicts finite numbers.

@@ -109,6 +109,11 @@ impl Model {
         checksum(self.config.kernel.name(), arrays.collect())
     }
 
+    /// Whether the part was made for this model, as it is now.
+    pub fn made(&self, part: &Part) -> bool {
+        part.fingerprint == self.fingerprint()
+    }
+
     fn merge_as(&mut self, parts: &[Part], change: Change) -> Result<()> {
         let fingerprint = self.fingerprint();
         if parts.iter().any(|part| part.fingerprint != fingerprint) {

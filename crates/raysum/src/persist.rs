@@ -50,8 +50,11 @@ impl Model {
     }
 
     /// Writes the models of several targets to one file; what they share stands there once.
-    pub fn save_all(models: &[Model], path: impl AsRef<Path>) -> Result<()> {
-        save(path.as_ref(), &models.iter().collect::<Vec<_>>())
+    pub fn save_all<'a>(
+        models: impl IntoIterator<Item = &'a Model>,
+        path: impl AsRef<Path>,
+    ) -> Result<()> {
+        save(path.as_ref(), &models.into_iter().collect::<Vec<_>>())
     }
 
     /// Reads a model written by [`Model::save`].
@@ -68,7 +71,7 @@ impl Model {
     pub fn load_all(path: impl AsRef<Path>) -> Result<Vec<Self>> {
         container::read(path.as_ref(), MODEL, |all: Vec<Metadata>, tensors| {
             let several = all.into_iter().enumerate();
-            several.map(|(k, metadata)| read_model(metadata, &of_model(&tensors, k))).collect()
+            several.map(|(k, metadata)| read_model(metadata, &of_target(&tensors, k))).collect()
         })
     }
 
@@ -96,25 +99,32 @@ impl Model {
     }
 }
 
-/// The name of an array of model k; the first model's have no mark.
+/// The name of an array of target k; the first one's have no mark.
 fn marked(k: usize, name: &str) -> String {
     if k == 0 { name.into() } else { format!("{k}/{name}") }
 }
 
 fn save(path: &Path, models: &[&Model]) -> Result<()> {
-    let Some(first) = models.first() else { return Err(Error::NoTargets) };
-    let shared = first.tensors();
-    let mut tensors = shared.clone();
-    for (k, model) in models.iter().enumerate().skip(1) {
-        let own = model.tensors().into_iter().filter(|tensor| !shared.contains(tensor));
-        tensors.extend(own.map(|t| Tensor { name: marked(k, &t.name), ..t }));
+    if models.is_empty() {
+        return Err(Error::NoTargets);
     }
     let metadata: Vec<Metadata> = models.iter().map(|model| model.metadata()).collect();
-    container::write(path, MODEL, &metadata, tensors)
+    container::write(path, MODEL, &metadata, packed(models.iter().map(|model| model.tensors())))
 }
 
-/// The arrays of model k: its own, and those it shares with the first.
-fn of_model(tensors: &[Tensor], k: usize) -> Vec<Tensor> {
+/// The arrays of several targets; what others share with the first stands there once.
+fn packed(mut targets: impl Iterator<Item = Vec<Tensor>>) -> Vec<Tensor> {
+    let shared = targets.next().unwrap_or_default();
+    let mut all = shared.clone();
+    for (k, tensors) in targets.enumerate() {
+        let own = tensors.into_iter().filter(|tensor| !shared.contains(tensor));
+        all.extend(own.map(|t| Tensor { name: marked(k + 1, &t.name), ..t }));
+    }
+    all
+}
+
+/// The arrays of target k: its own, and those it shares with the first.
+fn of_target(tensors: &[Tensor], k: usize) -> Vec<Tensor> {
     let mark = marked(k, "");
     let own = |t: &&Tensor| t.name.starts_with(&mark) && (k > 0 || !t.name.contains('/'));
     let mut all: Vec<Tensor> = tensors
@@ -187,8 +197,32 @@ struct PartMetadata {
 }
 
 impl Part {
-    /// Writes the part to one file, atomically.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+    /// Writes parts, one per target, to one file, atomically.
+    pub fn save_all(parts: &[Part], path: impl AsRef<Path>) -> Result<()> {
+        let metadata: Vec<PartMetadata> = parts.iter().map(Part::metadata).collect();
+        let tensors = packed(parts.iter().map(Part::tensors));
+        container::write(path.as_ref(), PART, &metadata, tensors)
+    }
+
+    /// Reads the parts written by [`Part::save_all`].
+    pub fn load_all(path: impl AsRef<Path>) -> Result<Vec<Self>> {
+        container::read(path.as_ref(), PART, |all: Vec<PartMetadata>, tensors| {
+            let several = all.into_iter().enumerate();
+            let read = |(k, metadata)| read_part(metadata, &of_target(&tensors, k));
+            several.map(|part| read(part).map_err(Problem::Damaged)).collect()
+        })
+    }
+
+    fn metadata(&self) -> PartMetadata {
+        PartMetadata {
+            fingerprint: self.fingerprint.clone(),
+            rows: self.statistics.as_ref().map(|s| s.rows),
+            weighted: self.rows.weights.is_some(),
+            noisy: self.rows.noise_std.is_some(),
+        }
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
         let Rows { x, y, weights, noise_std } = &self.rows;
         let mut tensors = vec![Tensor::of("x", x), Tensor::new("y", vec![y.len()], y.clone())];
         for (name, values) in [("weights", weights), ("noise_std", noise_std)] {
@@ -202,20 +236,7 @@ impl Part {
             tensors.push(Tensor::new("moments", vec![s.features()], target.moments.clone()));
             tensors.push(Tensor::new("gram", vec![packed.len()], packed));
         }
-        let metadata = PartMetadata {
-            fingerprint: self.fingerprint.clone(),
-            rows: self.statistics.as_ref().map(|s| s.rows),
-            weighted: weights.is_some(),
-            noisy: noise_std.is_some(),
-        };
-        container::write(path.as_ref(), PART, &metadata, tensors)
-    }
-
-    /// Reads a part written by [`Part::save`].
-    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        container::read(path.as_ref(), PART, |metadata: PartMetadata, tensors| {
-            read_part(metadata, &tensors).map_err(Problem::Damaged)
-        })
+        tensors
     }
 }
 

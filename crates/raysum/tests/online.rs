@@ -157,20 +157,21 @@ fn parts_go_through_files_and_know_their_model() {
         let mut more = Data::new(8, 30);
         more.x.row_mut(0)[0] = 40.0;
         let part = model.part(&more.set()).unwrap();
-        part.save(&path).unwrap();
-        let back = Part::load(&path).unwrap();
+        Part::save_all(&[part], &path).unwrap();
+        let [back] = &Part::load_all(&path).unwrap()[..] else { panic!("one part") };
         assert_eq!(back.rows(), 30);
         let mut other = fitted(engine, &more);
-        assert!(matches!(other.merge(&[back.clone()]), Err(Error::NotForThisModel)));
+        let back = std::slice::from_ref(back);
+        assert!(matches!(other.merge(back), Err(Error::NotForThisModel)));
         let e = Model::load(&path).unwrap_err().to_string();
         assert!(e.ends_with("this is a raysum file, but it holds a part"), "{e}");
         let mut again = fitted(engine, &data);
-        again.merge(&[back]).unwrap();
+        again.merge(back).unwrap();
         model.update(&more.set()).unwrap();
         assert!(difference(&model, &again, &data.x) < 1e-12);
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-        assert!(Part::load(&path).is_err());
+        assert!(Part::load_all(&path).is_err());
         // An updated model is saved and loaded like any other.
         model.save(&path).unwrap();
         assert!(difference(&Model::load(&path).unwrap(), &model, &data.x) < 1e-12);

@@ -8,7 +8,7 @@ use crate::source::{self, TrainingTable};
 use crate::table::{self, Missing, Source};
 use crate::{baseline, describe, interrupt, output, splits, style};
 use anyhow::{Context, Result};
-use raysum::{Config, Dataset, Model, Prediction};
+use raysum::{Config, Model, Prediction};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -45,17 +45,18 @@ struct Demo {
 
 impl Demo {
     fn fit(table: &TrainingTable) -> Result<Self> {
-        let split = splits::holdout(table.y.len(), HOLDOUT, 0).context("the cars are enough")?;
-        let (x, y) = table.part(&split.train);
+        let split = splits::holdout(table.rows(), HOLDOUT, 0).context("the cars are enough")?;
+        let (x, labels) = table.part(&split.train);
         let (x_new, truth) = table.part(&split.test);
-        let mut model = Config::preset(MODEL)?.fit(&Dataset::new(x, &y)?)?;
-        fit::attach(&mut model, MODEL, table)?;
+        let (y, truth) = (&labels.targets[0], truth.targets[0].clone());
+        let mut model = Config::preset(MODEL)?.fit(&labels.data(x)?)?;
+        fit::attach(&mut model, MODEL, table, 0)?;
         let prediction = model.predict(x_new)?;
         let unit = model.scaler().y.std;
         let score = |p: &Prediction| Scores::standardised(&truth, p, unit).in_units(unit);
         let scores = vec![
-            ("constant", score(&baseline::constant(&y, truth.len()))),
-            ("linear", score(&baseline::linear(x, &y, x_new))),
+            ("constant", score(&baseline::constant(y, truth.len()))),
+            ("linear", score(&baseline::linear(x, y, x_new))),
             ("raysum", score(&prediction)),
         ];
         Ok(Self { model, truth, prediction, scores })
@@ -101,7 +102,7 @@ impl Demo {
     fn text(&self, table: &TrainingTable, files: &[(PathBuf, &str)]) -> String {
         let mut text = format!(
             "Fuel economy of {} cars from {} columns; {} rows held out.\n\n",
-            table.y.len(),
+            table.rows(),
             table.encoding.features.len(),
             self.truth.len()
         );

@@ -1,6 +1,6 @@
 //! `raysum evaluate`: cross-validation of one or more models on one table.
 
-use super::Voice;
+use super::{Voice, fit};
 use crate::args::EvaluateArgs;
 use crate::progress::Reporter;
 use crate::score::Scores;
@@ -9,7 +9,7 @@ use crate::splits::{self, Split};
 use crate::{output, style};
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use raysum::{Config, Dataset, Standard};
+use raysum::{Config, Standard};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,13 @@ pub(super) fn run(args: &EvaluateArgs, voice: Voice) -> Result<()> {
         .collect::<Result<_>>()?;
     let table = source::training(&args.table)?;
     voice.notes(&table.notes);
-    let n = table.y.len();
+    ensure!(
+        table.labels.targets.len() == 1,
+        "{}: evaluate takes one target at a time, not {}",
+        args.table.data.display(),
+        table.encoding.target_names()
+    );
+    let n = table.rows();
     let folds = args.folds as usize;
     ensure!(
         n >= folds && n - n.div_ceil(folds) >= 2,
@@ -50,10 +56,10 @@ pub(super) fn run(args: &EvaluateArgs, voice: Voice) -> Result<()> {
             ["model", "RMSE", "± sd", "NLPD", "in 95 %", "RMSE in units", "s per fit", "engine"];
         lines.insert(0, head.map(String::from).to_vec());
         let title = format!(
-            "{n} rows × {} columns, target '{}', {folds} folds × {}; target standardised by each \
+            "{n} rows × {} columns, target {}, {folds} folds × {}; target standardised by each \
              training fold\n",
             table.x.columns(),
-            table.encoding.target,
+            table.encoding.target_names(),
             args.repeats
         );
         output::print_line((title + &style::columns(&lines)).trim_end())?;
@@ -100,14 +106,14 @@ fn cross_validate(
 }
 
 fn one_fold(config: &Config, table: &TrainingTable, split: &Split) -> Result<FoldResult> {
-    let (x, y) = table.part(&split.train);
+    let (x, labels) = table.part(&split.train);
     let (x_new, truth) = table.part(&split.test);
     let started = Instant::now();
-    let model = config.fit(&Dataset::new(x, &y)?)?;
+    let model = config.fit(&labels.data(x)?)?;
     let seconds = started.elapsed().as_secs_f64();
-    let prediction = model.predict(x_new)?;
+    let prediction = fit::predict(&model, x_new, truth.noise_std.as_deref())?;
     let unit = model.scaler().y.std;
-    let standardised = Scores::standardised(&truth, &prediction, unit);
+    let standardised = Scores::standardised(&truth.targets[0], &prediction, unit);
     Ok(FoldResult {
         standardised,
         units: standardised.in_units(unit),
@@ -136,7 +142,7 @@ impl Summary {
         let engine = results.first().map_or("", |r| r.engine);
         let json = json!({
             "model": name,
-            "n": table.y.len(),
+            "n": table.rows(),
             "d": table.x.columns(),
             "folds": args.folds,
             "repeats": args.repeats,

@@ -4,21 +4,22 @@ use super::Voice;
 use crate::args::FitArgs;
 use crate::progress::Reporter;
 use crate::score::Scores;
-use crate::source::{self, ATTACHMENT, TrainingTable};
+use crate::source::{self, ATTACHMENT, TARGET, TrainingTable};
 use crate::{describe, interrupt, output, splits, style};
 use anyhow::Result;
-use raysum::{Config, Dataset, Hyperparameters, Model};
+use raysum::{Config, Dataset, Hyperparameters, MatrixRef, Model, Prediction};
 use serde_json::{Value, json};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::time::Instant;
 
 /// From this many rows on, the hyperparameters found without the held-out rows are kept.
 const MANY_ROWS: usize = 20_000;
 
-/// A model fitted on all rows, and how a fit on part of them scored on the rest.
+/// A model per target fitted on all rows, and how a fit on part of them scored on the rest.
 struct Fitted {
-    model: Model,
-    holdout: Option<Holdout>,
+    models: Vec<Model>,
+    /// One per target, or none.
+    holdouts: Vec<Holdout>,
     evaluations: usize,
     seconds: f64,
 }
@@ -37,15 +38,35 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     }
     let table = source::training(&args.table)?;
     voice.notes(&table.notes);
-    let mut fitted = fit(&config, &table, args.holdout, voice)?;
-    attach(&mut fitted.model, &args.model, &table)?;
+    let targets = table.labels.targets.len();
+    // Together, or one after another.
+    let step = if args.independent { 1 } else { targets };
+    let mut all = Vec::new();
+    for first in (0..targets).step_by(step) {
+        let mut fitted = fit(&config, &table, first..first + step, args.holdout, voice)?;
+        for (k, model) in fitted.models.iter_mut().enumerate() {
+            attach(model, &args.model, &table, first + k)?;
+        }
+        all.push(fitted);
+    }
     if let Some(path) = &args.output {
-        interrupt::whole(|| fitted.model.save(path))?;
+        let mut models: Vec<&Model> = Vec::new();
+        all.iter().for_each(|fitted| models.extend(&fitted.models));
+        interrupt::whole(|| Model::save_all(models, path))?;
+    }
+    let mut text = String::new();
+    for fitted in &all {
+        for k in 0..fitted.models.len() {
+            if voice.json {
+                output::print_line(&to_json(fitted, k, &args.model).to_string())?;
+            } else {
+                text += &summary(fitted, k, &args.model);
+            }
+        }
     }
     if voice.json {
-        return output::print_line(&to_json(&fitted, &args.model).to_string());
+        return Ok(());
     }
-    let mut text = summary(&fitted, &args.model, &table);
     text += &match &args.output {
         Some(path) => format!("saved to {}\n", path.display()),
         None => "not saved (give -o FILE to save)\n".to_string(),
@@ -55,28 +76,38 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
 
 /// Holds out a share of the rows, fits to the others and scores; then fits to all rows, starting
 /// from the hyperparameters found.
-fn fit(config: &Config, table: &TrainingTable, share: f64, voice: Voice) -> Result<Fitted> {
+fn fit(
+    config: &Config,
+    table: &TrainingTable,
+    targets: Range<usize>,
+    share: f64,
+    voice: Voice,
+) -> Result<Fitted> {
     let started = Instant::now();
     let mut evaluations = 0;
     let mut first: Option<Hyperparameters> = None;
-    let mut holdout = None;
-    if let Some(split) = splits::holdout(table.y.len(), share, config.seed) {
-        let (x, y) = table.part(&split.train);
-        let model =
-            search(config, &Dataset::new(x, &y)?, None, "fit without held-out rows", voice)?;
-        let (x, y) = table.part(&split.test);
-        let unit = model.scaler().y.std;
-        let standardised = Scores::standardised(&y, &model.predict(x)?, unit);
-        let scores = standardised.in_units(unit);
-        holdout = Some(Holdout { rows: y.len(), scores, standardised });
-        evaluations += model.report().evaluations;
-        first = Some(model.hyperparameters().clone());
+    let mut holdouts = Vec::new();
+    let count = |models: &[Model]| models.first().map_or(0, |model| model.report().evaluations);
+    if let Some(split) = splits::holdout(table.rows(), share, config.seed) {
+        let (x, labels) = table.part(&split.train);
+        let data = labels.some(x, targets.clone())?;
+        let models = search(config, &data, None, "fit without held-out rows", voice)?;
+        let (x, labels) = table.part(&split.test);
+        for (model, y) in models.iter().zip(&labels.targets[targets.clone()]) {
+            let unit = model.scaler().y.std;
+            let prediction = predict(model, x, labels.noise_std.as_deref())?;
+            let standardised = Scores::standardised(y, &prediction, unit);
+            let scores = standardised.in_units(unit);
+            holdouts.push(Holdout { rows: y.len(), scores, standardised });
+        }
+        evaluations += count(&models);
+        first = models.first().map(|model| model.hyperparameters().clone());
     }
-    let data = Dataset::new(&table.x, &table.y)?;
-    let model = match first {
+    let data = table.labels.some(&table.x, targets)?;
+    let models = match first {
         // A tenth more of so many rows would not move the hyperparameters.
         Some(found) if data.rows() > MANY_ROWS || config.subset.is_some() => {
-            config.condition(&data, found)?
+            config.condition_targets(&data, found)?
         }
         // Starting from a good point, further starts would find the same again.
         Some(found) => {
@@ -85,8 +116,20 @@ fn fit(config: &Config, table: &TrainingTable, share: f64, voice: Voice) -> Resu
         }
         None => search(config, &data, None, "fit on all rows", voice)?,
     };
-    evaluations += model.report().evaluations;
-    Ok(Fitted { model, holdout, evaluations, seconds: started.elapsed().as_secs_f64() })
+    evaluations += count(&models);
+    Ok(Fitted { models, holdouts, evaluations, seconds: started.elapsed().as_secs_f64() })
+}
+
+/// Predictions of rows whose own noise may be known.
+pub(crate) fn predict<'a>(
+    model: &Model,
+    x: impl Into<MatrixRef<'a>>,
+    noise_std: Option<&[f64]>,
+) -> Result<Prediction> {
+    Ok(match noise_std {
+        Some(noise_std) => model.predict_with_noise(x, noise_std)?,
+        None => model.predict(x)?,
+    })
 }
 
 fn search(
@@ -95,29 +138,38 @@ fn search(
     first: Option<&Hyperparameters>,
     label: &str,
     voice: Voice,
-) -> Result<Model> {
+) -> Result<Vec<Model>> {
     let mut reporter = Reporter::new(label, voice);
-    let model = config.fit_from(data, first, &mut |progress| {
+    let models = config.fit_targets(data, first, &mut |progress| {
         reporter.evaluation(progress);
         ControlFlow::Continue(())
     })?;
     reporter.finish();
-    Ok(model)
+    Ok(models)
 }
 
 /// Keeps with the model where it came from and how tables are encoded for it.
-pub(crate) fn attach(model: &mut Model, preset: &str, table: &TrainingTable) -> Result<()> {
+pub(crate) fn attach(
+    model: &mut Model,
+    preset: &str,
+    table: &TrainingTable,
+    target: usize,
+) -> Result<()> {
     model.column_names = Some(table.encoding.expanded_names());
     model.attachments.insert(ATTACHMENT.into(), serde_json::to_value(&table.encoding)?);
     model.attachments.insert("preset".into(), Value::from(preset));
+    let target = table.encoding.targets[target].name.as_str();
+    model.attachments.insert(TARGET.into(), Value::from(target));
     Ok(())
 }
 
-fn to_json(fitted: &Fitted, preset: &str) -> Value {
-    let model = &fitted.model;
-    let score = |pick: fn(&Holdout) -> f64| fitted.holdout.as_ref().map(pick);
+fn to_json(fitted: &Fitted, k: usize, preset: &str) -> Value {
+    let model = &fitted.models[k];
+    let holdout = fitted.holdouts.get(k);
+    let score = |pick: fn(&Holdout) -> f64| holdout.map(pick);
     json!({
         "model": preset,
+        "target": describe::target(model),
         "engine": model.engine(),
         "features": model.features(),
         "n": model.report().rows,
@@ -126,7 +178,7 @@ fn to_json(fitted: &Fitted, preset: &str) -> Value {
         "noise_std": model.noise_std(),
         "evaluations": fitted.evaluations,
         "fit_seconds": fitted.seconds,
-        "holdout_rows": fitted.holdout.as_ref().map_or(0, |h| h.rows),
+        "holdout_rows": holdout.map_or(0, |h| h.rows),
         "holdout_rmse": score(|h| h.scores.rmse),
         "holdout_nlpd": score(|h| h.scores.nlpd),
         "holdout_crps": score(|h| h.scores.crps),
@@ -137,13 +189,13 @@ fn to_json(fitted: &Fitted, preset: &str) -> Value {
     })
 }
 
-fn summary(fitted: &Fitted, preset: &str, table: &TrainingTable) -> String {
-    let model = &fitted.model;
+fn summary(fitted: &Fitted, k: usize, preset: &str) -> String {
+    let model = &fitted.models[k];
     let mut text = format!(
         "{preset} on {} rows × {} columns, target '{}', {}\n",
         model.report().rows,
         model.columns(),
-        table.encoding.target,
+        describe::target(model).unwrap_or_default(),
         describe::engine(model)
     );
     let row = |name: &str, value: String| vec![name.to_string(), value];
@@ -153,7 +205,7 @@ fn summary(fitted: &Fitted, preset: &str, table: &TrainingTable) -> String {
         row("evaluations", fitted.evaluations.to_string()),
         row("time", style::seconds(fitted.seconds)),
     ];
-    match &fitted.holdout {
+    match fitted.holdouts.get(k) {
         Some(h) => {
             let share = style::number(h.standardised.rmse);
             rows.push(row("held-out rows", h.rows.to_string()));

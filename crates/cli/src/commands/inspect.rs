@@ -2,26 +2,26 @@
 
 use super::Voice;
 use crate::args::InspectArgs;
-use crate::source::ATTACHMENT;
 use crate::{describe, output, style};
 use anyhow::Result;
 use raysum::Model;
 use serde_json::{Value, json};
 
 pub(super) fn run(args: &InspectArgs, voice: Voice) -> Result<()> {
-    let model = Model::load(&args.model)?;
-    if voice.json {
-        return output::print_line(&to_json(&model).to_string());
+    let models = Model::load_all(&args.model)?;
+    for (k, model) in models.iter().enumerate() {
+        if voice.json {
+            output::print_line(&to_json(model).to_string())?;
+        } else {
+            let gap = if k == 0 { "" } else { "\n" };
+            output::print_line(&format!("{gap}{}", text(model).trim_end()))?;
+        }
     }
-    output::print_line(text(&model).trim_end())
+    Ok(())
 }
 
 fn preset(model: &Model) -> &str {
     model.attachments.get("preset").and_then(Value::as_str).unwrap_or("custom")
-}
-
-fn target(model: &Model) -> Option<&str> {
-    model.attachments.get(ATTACHMENT)?.get("target")?.as_str()
 }
 
 fn to_json(model: &Model) -> Value {
@@ -31,7 +31,7 @@ fn to_json(model: &Model) -> Value {
         "model": preset(model),
         "engine": model.engine(),
         "features": model.features(),
-        "target": target(model),
+        "target": describe::target(model),
         "n": model.report().rows,
         "d": model.columns(),
         "log_marginal_likelihood": model.log_marginal_likelihood(),
@@ -60,7 +60,7 @@ fn text(model: &Model) -> String {
     let mut rows = vec![
         row("model", preset(model).into()),
         row("engine", describe::engine(model)),
-        row("target", target(model).unwrap_or("(not recorded)").into()),
+        row("target", describe::target(model).unwrap_or("(not recorded)").into()),
         row("training rows", model.report().rows.to_string()),
         row("columns", model.columns().to_string()),
         row("sub-kernel", c.kernel.name().into()),

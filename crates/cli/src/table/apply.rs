@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 
 use super::learn::first_text;
+use super::locate::Located;
 use super::missing::keep_rows;
 use super::words::{count, every, quoted};
 use super::{Cells, Column, Encoding, Feature, Kind, Missing, NO_TEXT, Table, detect};
@@ -23,8 +24,12 @@ pub(crate) struct Encoded {
     pub(crate) rows: usize,
     /// The number of encoded columns.
     pub(crate) cols: usize,
-    /// The target, where it was asked for.
-    pub(crate) y: Option<Vec<f64>>,
+    /// The targets, where they were asked for.
+    pub(crate) targets: Vec<Vec<f64>>,
+    /// How often each row counts, where it was asked for and there is a column for it.
+    pub(crate) weights: Option<Vec<f64>>,
+    /// The known standard deviation of each row's noise, where there is a column for it.
+    pub(crate) noise_std: Option<Vec<f64>>,
     /// Which row of the table each row is.
     pub(crate) kept: Vec<usize>,
     /// What the user should hear, in whole sentences.
@@ -43,22 +48,44 @@ enum Values<'a> {
 }
 
 impl Encoding {
-    /// Encodes a table. `with_target` asks for the target too, which has to be there then.
+    /// Encodes a table. `with_target` asks for targets and weights too, which have to be there then.
     pub(crate) fn apply(
         &self,
         table: &Table,
         missing: Missing,
         with_target: bool,
     ) -> Result<Encoded> {
-        let (columns, target) = self.locate(table, with_target)?;
+        let Located { features: columns, targets, weights, noise_std } =
+            self.locate(table, with_target)?;
         let mut values = Vec::with_capacity(columns.len());
         for (feature, column) in self.features.iter().zip(&columns) {
             values.push(feature.values(table, column)?);
         }
-        let goal = target.map(|column| numbers(table, column)).transpose()?;
-
+        let needed: Vec<&Column> =
+            targets.iter().copied().chain(weights).chain(noise_std).collect();
+        for column in &needed {
+            numbers(table, column)?;
+        }
         let mut notes = self.notes.clone();
-        let kept = keep_rows(table, &columns, target, missing, &mut notes)?;
+        let kept = keep_rows(table, &columns, &needed, missing, &mut notes)?;
+        let pick = |column: &Column| -> Result<Vec<f64>> {
+            let values = numbers(table, column)?;
+            Ok(kept.iter().map(|row| values[*row]).collect())
+        };
+        let checked = |column: &Column, what: &str, good: fn(f64) -> bool, rule: &str| {
+            let values = pick(column)?;
+            if let Some(k) = values.iter().position(|value| !good(*value)) {
+                let place = table.at(kept[k], &column.name);
+                bail!("{place}: the {what} is {}, but must be {rule}", values[k]);
+            }
+            Ok(values)
+        };
+        let weights =
+            weights.map(|column| checked(column, "weight", |w| w > 0.0, "above 0")).transpose()?;
+        let noise_std = noise_std
+            .map(|column| checked(column, "noise std", |s| s >= 0.0, "at least 0"))
+            .transpose()?;
+        let targets = targets.into_iter().map(pick).collect::<Result<_>>()?;
         let cols = self.expand_len();
         let mut x = vec![0.0; kept.len() * cols];
         // Without features there would be no chunks, but learning and validation rule that out.
@@ -68,14 +95,7 @@ impl Encoding {
         for (feature, values) in self.features.iter().zip(&values) {
             notes.extend(unknown_note(table, feature, values, &kept));
         }
-        Ok(Encoded {
-            rows: kept.len(),
-            cols,
-            x,
-            y: goal.map(|goal| kept.iter().map(|row| goal[*row]).collect()),
-            kept,
-            notes,
-        })
+        Ok(Encoded { rows: kept.len(), cols, x, targets, weights, noise_std, kept, notes })
     }
 
     /// Writes one row's encoded features over zeros.
@@ -211,10 +231,10 @@ mod tests {
             encoding.apply(&from_text("c,y,a\nv,1,7\n\nu,2,8\n"), Missing::Error, true).unwrap();
         assert_eq!((encoded.rows, encoded.cols), (2, 3));
         assert_eq!(encoded.x, [7.0, 0.0, 1.0, 8.0, 1.0, 0.0]);
-        assert_eq!(encoded.y, Some(vec![1.0, 2.0]));
+        assert_eq!(encoded.targets, [[1.0, 2.0]]);
         assert_eq!(encoded.kept, [0, 1]);
         assert!(encoded.notes.is_empty());
-        assert_eq!(apply(&encoding, "c,a\nv,1\n").unwrap().y, None);
+        assert!(apply(&encoding, "c,a\nv,1\n").unwrap().targets.is_empty());
     }
 
     #[test]

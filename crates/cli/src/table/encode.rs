@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::words::quoted;
+use super::words::{every, quoted};
 
 /// A text column with more distinct texts than this is no category.
 pub(crate) const MAX_CATEGORIES: usize = 100;
@@ -15,10 +15,14 @@ pub(crate) const MAX_CATEGORIES: usize = 100;
 pub(crate) struct Encoding {
     /// Whether columns are matched by name; otherwise by position.
     pub(crate) has_header: bool,
-    /// The name of the column to predict.
-    pub(crate) target: String,
-    /// Its position in the training file.
-    pub(crate) target_position: usize,
+    /// The columns to predict.
+    pub(crate) targets: Vec<Place>,
+    /// The column that says how often each row counts.
+    #[serde(default)]
+    pub(crate) weights: Option<Place>,
+    /// The column with the known standard deviation of each row's noise.
+    #[serde(default)]
+    pub(crate) noise_std: Option<Place>,
     /// The number of columns in the training file.
     pub(crate) width: usize,
     /// The columns to predict from, in the order of the training file.
@@ -28,6 +32,39 @@ pub(crate) struct Encoding {
     /// What the user should hear about the training columns; a loaded model has said it before.
     #[serde(skip)]
     pub(super) notes: Vec<String>,
+}
+
+/// A column of the training file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Place {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its position.
+    pub(crate) position: usize,
+}
+
+/// What columns are for, apart from those to predict from; by position.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Roles {
+    /// The columns to predict.
+    pub(crate) targets: Vec<usize>,
+    /// How often each row counts.
+    pub(crate) weights: Option<usize>,
+    /// The known standard deviation of each row's noise.
+    pub(crate) noise_std: Option<usize>,
+}
+
+impl From<usize> for Roles {
+    fn from(target: usize) -> Self {
+        Self { targets: vec![target], ..Self::default() }
+    }
+}
+
+impl Roles {
+    /// All these columns.
+    pub(crate) fn all(&self) -> impl Iterator<Item = usize> + '_ {
+        self.targets.iter().copied().chain(self.weights).chain(self.noise_std)
+    }
 }
 
 /// One column to predict from.
@@ -73,13 +110,24 @@ impl Encoding {
         let feature = |(position, name)| Feature { name, position, kind: Kind::Number };
         Self {
             has_header,
-            target: String::new(),
-            target_position: width - 1,
+            targets: vec![Place { name: String::new(), position: width - 1 }],
+            weights: None,
+            noise_std: None,
             width,
             features: features.map(feature).collect(),
             means,
             notes: Vec::new(),
         }
+    }
+
+    /// The columns that are not predicted from: targets, weights and known noise.
+    pub(crate) fn beside(&self) -> impl Iterator<Item = &Place> {
+        self.targets.iter().chain(&self.weights).chain(&self.noise_std)
+    }
+
+    /// The targets in words.
+    pub(crate) fn target_names(&self) -> String {
+        every(self.targets.iter().map(|place| place.name.as_str()))
     }
 
     /// The number of encoded columns.
@@ -112,10 +160,9 @@ impl Encoding {
         ensure!(!self.features.is_empty(), "{bad}: there are none");
         let mut positions = HashSet::new();
         let mut names = HashSet::new();
-        let goal = (self.target_position, &self.target);
-        for (position, name) in
-            std::iter::once(goal).chain(self.features.iter().map(|f| (f.position, &f.name)))
-        {
+        ensure!(!self.targets.is_empty(), "{bad}: there is no target");
+        let beside = self.beside().map(|place| (place.position, &place.name));
+        for (position, name) in beside.chain(self.features.iter().map(|f| (f.position, &f.name))) {
             let name_of = quoted(name);
             ensure!(
                 position < self.width,

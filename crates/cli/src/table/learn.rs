@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::words::{count, option, quoted};
 use super::{
-    Cells, Column, Encoding, Feature, Kind, MAX_CATEGORIES, NO_TEXT, Table, detect, find_column,
+    Cells, Column, Encoding, Feature, Kind, MAX_CATEGORIES, NO_TEXT, Place, Roles, Table, detect,
+    find_column,
 };
 
 /// This many cells, and this share of them, are typos rather than categories.
@@ -17,34 +18,31 @@ const MAX_TYPO_SHARE: f64 = 0.05;
 impl Encoding {
     /// Learns the encoding of every column except the target and the dropped ones, which are
     /// given as [`find_column`] takes them.
-    pub(crate) fn learn(table: &Table, target: usize, drop: &[String]) -> Result<Self> {
+    pub(crate) fn learn(table: &Table, roles: impl Into<Roles>, drop: &[String]) -> Result<Self> {
         let file = &table.name;
-        let goal = table.columns.get(target).context("the target is no column of the table")?;
-        let mut left_out = HashSet::from([target]);
+        let roles = roles.into();
+        let mut left_out = HashSet::new();
+        for index in roles.all() {
+            let name = table.columns.get(index).map_or("", |column| column.name.as_str());
+            ensure!(left_out.insert(index), "{file}: column {} has two roles", quoted(name));
+        }
         for spec in drop {
             let index = find_column(table, spec)?;
-            ensure!(index != target, "{file}: the target {} cannot be dropped", quoted(&goal.name));
+            ensure!(
+                !roles.targets.contains(&index),
+                "{file}: the target {} cannot be dropped",
+                quoted(&table.columns[index].name)
+            );
             left_out.insert(index);
         }
-        if let Some((row, text)) = first_text(goal) {
-            bail!(
-                "{file}: the target {} holds text ({} at line {}): raysum predicts numbers",
-                quoted(&goal.name),
-                quoted(text),
-                table.lines[row],
-            );
-        }
-        table.check_finite(goal)?;
-        ensure!(
-            goal.missing < table.rows(),
-            "{file}: the target {} has no values",
-            quoted(&goal.name)
-        );
+        let place = |what: &str, position: usize| number_column(table, what, position);
+        let targets = roles.targets.iter().map(|target| place("target", *target));
 
         let mut encoding = Self {
             has_header: table.has_header,
-            target: goal.name.clone(),
-            target_position: target,
+            targets: targets.collect::<Result<_>>()?,
+            weights: roles.weights.map(|column| place("weight", column)).transpose()?,
+            noise_std: roles.noise_std.map(|column| place("noise std", column)).transpose()?,
             width: table.columns.len(),
             features: Vec::new(),
             means: Vec::new(),
@@ -58,7 +56,7 @@ impl Encoding {
         ensure!(
             !encoding.features.is_empty(),
             "{file}: no columns are left to predict {} from",
-            quoted(&goal.name)
+            encoding.target_names()
         );
         Ok(encoding)
     }
@@ -103,6 +101,21 @@ impl Encoding {
         self.features.push(Feature { name: column.name.clone(), position, kind });
         Ok(())
     }
+}
+
+/// The place of a column that has to hold numbers for what it is.
+fn number_column(table: &Table, what: &str, position: usize) -> Result<Place> {
+    let file = &table.name;
+    let column = table.columns.get(position).context("the target is no column of the table")?;
+    let name = quoted(&column.name);
+    if let Some((row, text)) = first_text(column) {
+        let (text, line) = (quoted(text), table.lines[row]);
+        let why = if what == "target" { "raysum predicts numbers" } else { "it must be numbers" };
+        bail!("{file}: the {what} {name} holds text ({text} at line {line}): {why}");
+    }
+    table.check_finite(column)?;
+    ensure!(column.missing < table.rows(), "{file}: the {what} {name} has no values");
+    Ok(Place { name: column.name.clone(), position })
 }
 
 /// The distinct texts of a column, sorted, and how many cells hold each.
@@ -179,7 +192,7 @@ mod tests {
     fn columns_are_learned() {
         let text = "x,colour,y,z\n1,red,5,3\n2,blue,6,4\n,red,7,8\n6,,8,9\n";
         let encoding = learn(text, "y", &["z"]).unwrap();
-        assert_eq!((encoding.target.as_str(), encoding.target_position), ("y", 2));
+        assert_eq!(encoding.targets, [Place { name: "y".into(), position: 2 }]);
         assert_eq!((encoding.has_header, encoding.width), (true, 4));
         assert_eq!(encoding.expanded_names(), ["x", "colour=blue", "colour=red"]);
         assert_eq!(encoding.means, [3.0, 1.0 / 3.0, 2.0 / 3.0]);

@@ -5,15 +5,22 @@ use std::collections::HashMap;
 use anyhow::{Result, bail, ensure};
 
 use super::words::{count, every, names};
-use super::{Column, Encoding, Table};
+use super::{Column, Encoding, Feature, Place, Table};
+
+/// The columns that a model needs.
+#[derive(Default)]
+pub(super) struct Located<'a> {
+    pub(super) features: Vec<&'a Column>,
+    /// Empty if they are not wanted.
+    pub(super) targets: Vec<&'a Column>,
+    pub(super) weights: Option<&'a Column>,
+    /// There too if it is not wanted but in the file.
+    pub(super) noise_std: Option<&'a Column>,
+}
 
 impl Encoding {
-    /// Finds the features and, if it is wanted, the target.
-    pub(super) fn locate<'a>(
-        &self,
-        table: &'a Table,
-        with_target: bool,
-    ) -> Result<(Vec<&'a Column>, Option<&'a Column>)> {
+    /// Finds the features and, if they are wanted, the targets, weights and known noise.
+    pub(super) fn locate<'a>(&self, table: &'a Table, with_target: bool) -> Result<Located<'a>> {
         if self.has_header {
             self.locate_by_name(table, with_target)
         } else {
@@ -21,11 +28,7 @@ impl Encoding {
         }
     }
 
-    fn locate_by_name<'a>(
-        &self,
-        table: &'a Table,
-        with_target: bool,
-    ) -> Result<(Vec<&'a Column>, Option<&'a Column>)> {
+    fn locate_by_name<'a>(&self, table: &'a Table, with_target: bool) -> Result<Located<'a>> {
         let file = &table.name;
         // Without a header the names are positions, and a match would be by chance.
         ensure!(
@@ -37,9 +40,9 @@ impl Encoding {
         let there: HashMap<&str, &Column> =
             table.columns.iter().map(|column| (column.name.as_str(), column)).collect();
         let features = || self.features.iter().map(|feature| feature.name.as_str());
-        let target = with_target.then_some(self.target.as_str());
+        let beside = || self.beside().filter(|_| with_target).map(|place| place.name.as_str());
         let lacking: Vec<&str> =
-            features().chain(target).filter(|name| !there.contains_key(name)).collect();
+            features().chain(beside()).filter(|name| !there.contains_key(name)).collect();
         ensure!(
             lacking.is_empty(),
             "{file}: the model needs {} that the file lacks: {} (columns there: {})",
@@ -47,22 +50,38 @@ impl Encoding {
             every(lacking.into_iter()),
             names(table.column_names()),
         );
-        let find = |name| there.get(name).copied();
-        Ok((features().filter_map(find).collect(), target.and_then(find)))
+        Ok(self.located(with_target, |place| there.get(place.name.as_str()).copied()))
     }
 
-    fn locate_by_position<'a>(
+    /// Gathers the columns that `find` finds.
+    fn located<'a>(
         &self,
-        table: &'a Table,
         with_target: bool,
-    ) -> Result<(Vec<&'a Column>, Option<&'a Column>)> {
+        find: impl Fn(&Place) -> Option<&'a Column>,
+    ) -> Located<'a> {
+        let feature = |f: &Feature| find(&Place { name: f.name.clone(), position: f.position });
+        Located {
+            features: self.features.iter().filter_map(feature).collect(),
+            targets: self.targets.iter().filter(|_| with_target).filter_map(&find).collect(),
+            weights: self.weights.as_ref().filter(|_| with_target).and_then(&find),
+            noise_std: self.noise_std.as_ref().and_then(&find),
+        }
+    }
+
+    fn locate_by_position<'a>(&self, table: &'a Table, with_target: bool) -> Result<Located<'a>> {
         let found = table.columns.len();
-        let shifted = found + 1 == self.width && !with_target;
+        let beside: Vec<usize> = self.beside().map(|place| place.position).collect();
+        let shifted = found + beside.len() == self.width && !with_target;
         if found != self.width && !shifted {
-            let without = if with_target {
-                String::new()
-            } else {
-                format!(", or {} without the target", self.width.saturating_sub(1))
+            let without = match beside.len() {
+                _ if with_target => String::new(),
+                1 => format!(", or {} without the target", self.width.saturating_sub(1)),
+                more => {
+                    format!(
+                        ", or {} without those not predicted from",
+                        self.width.saturating_sub(more)
+                    )
+                }
             };
             bail!(
                 "{}: found {}, expected {} as in the training file{without}",
@@ -72,12 +91,14 @@ impl Encoding {
             );
         }
         // Validation keeps all positions below the width, so that they index the columns.
-        let place =
-            |position: usize| position - usize::from(shifted && position > self.target_position);
-        let columns =
-            self.features.iter().map(|feature| &table.columns[place(feature.position)]).collect();
-        let target = with_target.then(|| &table.columns[self.target_position]);
-        Ok((columns, target))
+        Ok(self.located(with_target, |place| {
+            let position = place.position;
+            if !shifted {
+                return Some(&table.columns[position]);
+            }
+            let before = beside.iter().filter(|other| **other < position).count();
+            (!beside.contains(&position)).then(|| &table.columns[position - before])
+        }))
     }
 }
 
@@ -94,13 +115,13 @@ mod tests {
     /// The first value of every feature and of the target, as `locate` finds them.
     fn located(encoding: &Encoding, text: &str, with_target: bool) -> Result<Vec<f64>> {
         let table = from_text(text);
-        let (columns, target) = encoding.locate(&table, with_target)?;
-        assert_eq!(target.is_some(), with_target);
+        let located = encoding.locate(&table, with_target)?;
+        assert_eq!(located.targets.len(), usize::from(with_target));
         let first = |column: &Column| match &column.cells {
             super::super::Cells::Number(values) => values[0],
             super::super::Cells::Text { .. } => f64::NAN,
         };
-        Ok(columns.into_iter().chain(target).map(first).collect())
+        Ok(located.features.into_iter().chain(located.targets).map(first).collect())
     }
 
     #[test]

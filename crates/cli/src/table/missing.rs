@@ -20,7 +20,8 @@ pub(crate) enum Missing {
 pub(super) fn keep_rows(
     table: &Table,
     columns: &[&Column],
-    target: Option<&Column>,
+    // What cannot be filled in: targets, weights, known noise.
+    needed: &[&Column],
     missing: Missing,
     notes: &mut Vec<String>,
 ) -> Result<Vec<usize>> {
@@ -32,17 +33,19 @@ pub(super) fn keep_rows(
             *gaps += usize::from(column.cells.is_missing(row));
         }
     }
-    let no_target = |row: usize| target.is_some_and(|column| column.cells.is_missing(row));
+    let lacking = |row: usize| needed.iter().filter(|c| c.cells.is_missing(row)).count();
     if missing == Missing::Error {
-        let all = gaps.iter().enumerate().map(|(row, gaps)| gaps + usize::from(no_target(row)));
-        refuse_missing(table, columns.iter().copied().chain(target), &all.collect::<Vec<_>>())?;
+        let all = gaps.iter().enumerate().map(|(row, gaps)| gaps + lacking(row));
+        let columns = columns.iter().chain(needed).copied();
+        refuse_missing(table, columns, &all.collect::<Vec<_>>())?;
     }
-    let keep = |row: usize| !no_target(row) && (missing == Missing::Mean || gaps[row] == 0);
+    let keep = |row: usize| lacking(row) == 0 && (missing == Missing::Mean || gaps[row] == 0);
     let kept: Vec<usize> = (0..table.rows()).filter(|row| keep(*row)).collect();
 
     let left_out = table.rows() - kept.len();
     let why = match missing {
-        Missing::Mean => "the target is missing",
+        Missing::Mean if needed.len() == 1 => "the target is missing",
+        Missing::Mean => "a target, weight or noise is missing",
         Missing::Error | Missing::Drop => "a value is missing",
     };
     ensure!(!kept.is_empty(), "{file}: {why} in every row, so none is left");
@@ -111,7 +114,7 @@ mod tests {
         assert_eq!(encoded.notes, ["t.csv: 3 of 5 rows left out because a value is missing"]);
 
         let encoded = apply(TEXT, Missing::Drop, true).unwrap();
-        assert_eq!((&encoded.kept[..], encoded.y), (&[0][..], Some(vec![1.0])));
+        assert_eq!((&encoded.kept[..], encoded.targets), (&[0][..], vec![vec![1.0]]));
         assert_eq!(encoded.notes, ["t.csv: 4 of 5 rows left out because a value is missing"]);
     }
 
@@ -122,7 +125,7 @@ mod tests {
         assert_eq!((encoded.rows, encoded.cols), (4, 3));
         let (u, v) = (1.0 / 3.0, 2.0 / 3.0);
         assert_eq!(encoded.x, [1.0, 1.0, 0.0, 3.0, 0.0, 1.0, 3.0, u, v, 3.0, u, v]);
-        assert_eq!(encoded.y, Some(vec![1.0, 2.0, 3.0, 4.0]));
+        assert_eq!(encoded.targets, [[1.0, 2.0, 3.0, 4.0]]);
         assert_eq!(
             encoded.notes,
             [

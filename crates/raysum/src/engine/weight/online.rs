@@ -8,7 +8,7 @@
 use super::features::FeatureMap;
 use super::posterior::WeightPosterior;
 use super::statistics::Statistics;
-use super::{Weight, in_streams};
+use super::{NATS, Weight, in_streams};
 use crate::basis::Occupancy;
 use crate::engine::{Change, Conditioned, Observations, Prior, Summary};
 use crate::error::{Error, Result};
@@ -16,8 +16,10 @@ use crate::linalg::{Threads, dot};
 use crate::scale::StandardRows;
 
 /// A row is expressed by its features if what they leave out of its variance is less than this
-/// share of the noise.
-const NEGLIGIBLE: f64 = 1e-6;
+/// share of the noise. The rows that a basis was made for always are: see `Use::tolerance`.
+const NEGLIGIBLE: f64 = 2.0 * NATS;
+/// The share of that which an extension leaves out.
+const FINER: f64 = 0.01;
 /// Features beyond which a basis is not extended.
 const MOST_FEATURES: usize = 20_000;
 
@@ -130,7 +132,8 @@ impl WeightPosterior {
             let points: Vec<f64> = beyond.iter().map(|i| z[view * x.rows() + i]).collect();
             let mut occupancy = Occupancy::new(self.map.views[view].spacing());
             occupancy.add(&points).map_err(|_| Error::RefitDue)?;
-            news[view] = Some((occupancy, each / variance / points.len() as f64));
+            let tolerance = FINER * each / (variance * points.len() as f64);
+            news[view] = Some((occupancy, tolerance));
         }
         let (map, places) = self.map.extended(&news)?;
         if map.len() > MOST_FEATURES {

@@ -1,0 +1,68 @@
+//! The arguments of `update`, `stats` and `merge`.
+
+use super::{ReadArgs, model_file};
+use clap::Args as ClapArgs;
+use std::path::PathBuf;
+
+/// More rows of the kind a model was fitted on.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RowsArgs {
+    /// A model saved by `raysum fit`
+    pub(crate) model: PathBuf,
+
+    /// The rows, with the columns the model was fitted on and its target: CSV, .npy, or - for
+    /// standard input
+    pub(crate) data: PathBuf,
+
+    /// The targets as a .npy file of their own, if the rows are a .npy file without them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) y: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+}
+
+/// `raysum update`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct UpdateArgs {
+    #[command(flatten)]
+    pub(crate) rows: RowsArgs,
+
+    /// Where to save the new model [default: in place of the old one]
+    #[arg(long, short, value_name = "FILE", value_parser = model_file)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Take the rows out: they were part of the fit, or came with an update
+    #[arg(long)]
+    pub(crate) remove: bool,
+}
+
+/// `raysum stats`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct StatsArgs {
+    #[command(flatten)]
+    pub(crate) rows: RowsArgs,
+
+    /// Where to save it
+    #[arg(long, short, value_name = "FILE", value_parser = model_file)]
+    pub(crate) output: PathBuf,
+}
+
+/// `raysum merge`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct MergeArgs {
+    /// The model that the shards were taken for
+    pub(crate) model: PathBuf,
+
+    /// What `raysum stats` saved
+    #[arg(required = true)]
+    pub(crate) parts: Vec<PathBuf>,
+
+    /// Where to save the new model
+    #[arg(long, short, value_name = "FILE", value_parser = model_file)]
+    pub(crate) output: PathBuf,
+
+    /// Forget the rows that the model was fitted on: for a fit on a sample of the shards
+    #[arg(long)]
+    pub(crate) only_parts: bool,
+}

@@ -1,0 +1,90 @@
+//! `raysum update`, `stats` and `merge`: rows that come after the fit, or go.
+
+use super::Voice;
+use crate::args::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
+use crate::source::TrainingTable;
+use crate::{interrupt, output, source};
+use anyhow::{Context, Result, ensure};
+use raysum::{Model, Part};
+use serde_json::json;
+use std::path::Path;
+
+pub(super) fn update(args: &UpdateArgs, voice: Voice) -> Result<()> {
+    let to = args.output.as_deref().unwrap_or(&args.rows.model);
+    output::check(to)?;
+    let (mut models, table) = read(&args.rows, voice)?;
+    for (k, model) in models.iter_mut().enumerate() {
+        let data = table.labels.some(&table.x, k..k + 1)?;
+        let changed = if args.remove { model.remove(&data) } else { model.update(&data) };
+        changed.with_context(|| args.rows.data.display().to_string())?;
+    }
+    let rows = table.rows();
+    save(&models, to, voice, if args.remove { "rows_removed" } else { "rows_added" }, rows)
+}
+
+pub(super) fn stats(args: &StatsArgs, voice: Voice) -> Result<()> {
+    output::check(&args.output)?;
+    let (models, table) = read(&args.rows, voice)?;
+    let mut parts = Vec::with_capacity(models.len());
+    for (k, model) in models.iter().enumerate() {
+        parts.push(model.part(&table.labels.some(&table.x, k..k + 1)?)?);
+    }
+    interrupt::whole(|| Part::save_all(&parts, &args.output))?;
+    let beyond = parts.iter().map(Part::rows_beyond).max().unwrap_or(0);
+    let to = args.output.display();
+    if voice.json {
+        let line =
+            json!({"rows": table.rows(), "rows_kept_whole": beyond, "output": to.to_string()});
+        return output::print_line(&line.to_string());
+    }
+    output::print_line(&format!(
+        "{} rows, {beyond} of them kept whole; saved to {to}",
+        table.rows()
+    ))
+}
+
+pub(super) fn merge(args: &MergeArgs, voice: Voice) -> Result<()> {
+    output::check(&args.output)?;
+    let mut models = Model::load_all(&args.model)?;
+    let mut by_target: Vec<Vec<Part>> = vec![Vec::new(); models.len()];
+    let mut rows = 0;
+    for path in &args.parts {
+        let parts = Part::load_all(path)?;
+        let (found, expected) = (parts.len(), models.len());
+        let path = path.display();
+        ensure!(found == expected, "{path}: {found} targets, but the model has {expected}");
+        rows += parts.first().map_or(0, Part::rows) as usize;
+        for ((part, own), model) in parts.into_iter().zip(&mut by_target).zip(&models) {
+            ensure!(model.made(&part), "{path}: these statistics were taken for another model");
+            own.push(part);
+        }
+    }
+    for (model, parts) in models.iter_mut().zip(&by_target) {
+        if args.only_parts {
+            model.replace(parts)?;
+        } else {
+            model.merge(parts)?;
+        }
+    }
+    save(&models, &args.output, voice, "rows_added", rows)
+}
+
+fn read(args: &RowsArgs, voice: Voice) -> Result<(Vec<Model>, TrainingTable)> {
+    let models = Model::load_all(&args.model)?;
+    let first = models.first().context("the model file holds no model")?;
+    let table = source::more_rows(&args.data, args.y.as_deref(), &args.reading, first)?;
+    voice.notes(&table.notes);
+    Ok((models, table))
+}
+
+fn save(models: &[Model], to: &Path, voice: Voice, what: &str, changed: usize) -> Result<()> {
+    interrupt::whole(|| Model::save_all(models, to))?;
+    let rows = models.first().map_or(0, |model| model.report().rows);
+    let to = to.display();
+    if voice.json {
+        let line = json!({what: changed, "n": rows, "output": to.to_string()});
+        return output::print_line(&line.to_string());
+    }
+    let did = if what == "rows_removed" { "taken out" } else { "taken in" };
+    output::print_line(&format!("{changed} rows {did}, {rows} in all; saved to {to}"))
+}
