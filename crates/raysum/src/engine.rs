@@ -7,12 +7,14 @@
 
 pub mod auto;
 pub mod dense;
+pub(crate) mod path;
 pub mod weight;
 
 use crate::data::Matrix;
 use crate::error::Result;
 use crate::kernel::SubKernel;
 use crate::linalg::{self, Threads};
+pub use path::Draw;
 
 /// k(x, x') = Σ_j λ_j κ(|W_j (x − x')|): the paper's kernel with everything that scales an input
 /// (P_j, A and ℓ_j) multiplied into one matrix.
@@ -155,6 +157,16 @@ pub trait Posterior: std::fmt::Debug + Send + Sync {
 
     /// Gradient of the mean of f with respect to the views z (rows by Σ D_j).
     fn mean_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix;
+
+    /// Gradient of the variance of f with respect to the views z (rows by Σ D_j).
+    fn variance_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix;
+
+    /// Function number `index` of those that a seed gives.
+    fn draw(&self, prior: &Prior, seed: u64, index: u32) -> Draw;
+
+    /// Drawn functions at the rows of `x`, one row per draw. The bits of a value do not depend on
+    /// the other rows and draws.
+    fn evaluate_draws(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix;
 
     /// Leave-one-out mean and variance of f at the training rows, which are handed in again.
     fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &[f64]) -> Result<Marginals>;
