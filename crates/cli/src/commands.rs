@@ -5,6 +5,7 @@ mod evaluate;
 mod fit;
 mod inspect;
 mod predict;
+mod sample;
 
 use crate::args::{Args, Command};
 use crate::output;
@@ -44,6 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     match &args.command {
         Command::Fit(args) => fit::run(args, voice),
         Command::Predict(args) => predict::run(args, voice),
+        Command::Sample(args) => sample::run(args, voice),
         Command::Evaluate(args) => evaluate::run(args, voice),
         Command::Inspect(args) => inspect::run(args, voice),
         Command::Demo(args) => demo::run(args, voice),
