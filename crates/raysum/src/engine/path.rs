@@ -188,7 +188,7 @@ fn cos_turns(t: f64) -> f64 {
     // Adding 1.5·2⁵² rounds to an integer. From 2⁵¹ turns on nothing is left of t that could be
     // told; the bounds keep what comes out a cosine.
     const ROUND: f64 = 6_755_399_441_055_744.0;
-    let part = (t - ((t + ROUND) - ROUND)).max(-0.5).min(0.5);
+    let part = (t - ((t + ROUND) - ROUND)).clamp(-0.5, 0.5);
     // cos 2πt = sin 2π(¼ − |t|), whose argument is at most a quarter of a turn.
     let s = 0.25 - part.abs();
     let square = s * s;
