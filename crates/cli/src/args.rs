@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Fit(FitArgs),
     /// Predict each row of a table: mean, std, lower, upper
     Predict(PredictArgs),
+    /// Draw functions from a model and evaluate them at each row of a table: sample_0, sample_1, …
+    Sample(SampleArgs),
     /// Compare models on a table by cross-validation
     Evaluate(EvaluateArgs),
     /// Take more rows into a saved model, or some out of it, without fitting again
@@ -275,6 +277,43 @@ pub(crate) struct PredictArgs {
     /// Probability that an interval holds the truth
     #[arg(long, default_value = "0.95", value_parser = open_unit)]
     pub(crate) level: f64,
+
+    /// Add a column slope_of_mean:NAME for each input column: how much the mean changes per unit
+    /// of it (a column of text has one slope per category)
+    #[arg(long)]
+    pub(crate) gradient: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+}
+
+/// `raysum sample`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SampleArgs {
+    /// A model saved by `raysum fit`
+    pub(crate) model: PathBuf,
+
+    /// The rows to evaluate at: CSV (gzip too), NumPy's .npy, or - for standard input
+    pub(crate) data: PathBuf,
+
+    /// Where to write, or - for standard output
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+
+    /// How many functions; the same seed gives the same ones in every run, at any rows
+    #[arg(
+        long, default_value_t = 10, value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
+    pub(crate) functions: u32,
+
+    /// Seed of the functions
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Draw from the prior at the fitted hyperparameters: before the rows were seen
+    #[arg(long)]
+    pub(crate) prior: bool,
 
     #[command(flatten)]
     pub(crate) reading: ReadArgs,

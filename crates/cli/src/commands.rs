@@ -6,6 +6,7 @@ mod fit;
 mod inspect;
 mod online;
 mod predict;
+mod sample;
 
 use crate::args::{Args, Command};
 use crate::output;
@@ -45,6 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     match &args.command {
         Command::Fit(args) => fit::run(args, voice),
         Command::Predict(args) => predict::run(args, voice),
+        Command::Sample(args) => sample::run(args, voice),
         Command::Evaluate(args) => evaluate::run(args, voice),
         Command::Update(args) => online::update(args, voice),
         Command::Stats(args) => online::stats(args, voice),

@@ -17,6 +17,12 @@ pub(crate) fn target(model: &Model) -> Option<&str> {
     model.attachments.get(TARGET)?.as_str()
 }
 
+/// What stands before the name of a column of results: the target, where there are several.
+pub(crate) fn mark(model: &Model, targets: usize) -> String {
+    let target = target(model).filter(|_| targets > 1);
+    target.map_or(String::new(), |target| format!("{target}_"))
+}
+
 /// The most relevant columns with bars.
 pub(crate) fn relevance(model: &Model, most: usize) -> String {
     let order = model.ranking();

@@ -5,6 +5,7 @@ mod baseline;
 mod commands;
 mod describe;
 mod interrupt;
+mod lines;
 mod npy;
 mod output;
 mod picture;

@@ -358,6 +358,94 @@ fn seeds_and_threads() {
     assert_eq!(evaluate(1), evaluate(3));
 }
 
+/// The columns of a table of numbers, by name; empty fields are none.
+fn columns(csv: &str) -> Vec<(String, Vec<Option<f64>>)> {
+    let mut lines = csv.lines();
+    let mut all: Vec<(String, Vec<Option<f64>>)> =
+        lines.next().unwrap().split(',').map(|name| (name.into(), Vec::new())).collect();
+    for line in lines {
+        for (column, field) in all.iter_mut().zip(line.split(',')) {
+            column.1.push(field.parse().ok());
+        }
+    }
+    all
+}
+
+#[test]
+fn functions_are_drawn_by_seed_and_evaluated_anywhere() {
+    let table = small();
+    let folder = fitted(&table);
+    let text = folder.stdout("sample m.raysum t.csv --functions 3 --seed 5");
+    let drawn = columns(&text);
+    let names: Vec<&str> = drawn.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["sample_0", "sample_1", "sample_2"]);
+    assert!(drawn.iter().all(|(_, v)| v.len() == 60 && v.iter().all(Option::is_some)));
+    for options in ["--threads 1", "--threads 3", "-o -"] {
+        let line = format!("sample m.raysum t.csv --functions 3 --seed 5 {options}");
+        assert_eq!(folder.stdout(&line), text, "{options}");
+    }
+    assert_eq!(folder.stdout("sample m.raysum t.csv --functions 3 --seed 5 -o s.csv"), "");
+    assert_eq!(folder.text("s.csv"), text);
+
+    // Other rows and more functions: what was drawn before stays.
+    let gaps = table.clone().set(3, "b", "");
+    folder.write("gaps.csv", gaps.csv());
+    folder.run("sample m.raysum gaps.csv").failed(1, "the value is missing");
+    let more = "sample m.raysum gaps.csv --functions 5 --seed 5 --missing drop";
+    for ((_, more), (_, drawn)) in columns(&folder.stdout(more)).iter().zip(&drawn) {
+        for (row, (more, drawn)) in more.iter().zip(drawn).enumerate() {
+            assert_eq!(more, if row == 3 { &None } else { drawn }, "row {row}");
+        }
+    }
+    let json = json_lines(&folder.stdout(&format!("{more} --json")));
+    assert_eq!(json[7]["sample_2"].as_f64(), drawn[2].1[7]);
+    assert!(json[3]["sample_4"].is_null());
+
+    // They scatter around the prediction; those of the prior do so much wider.
+    let predicted = sound_predictions(&folder.stdout("predict m.raysum t.csv"), 60);
+    let distance = |options: &str| -> f64 {
+        let drawn = columns(&folder.stdout(&format!("sample m.raysum t.csv {options}")));
+        let gap = |(v, p): (&Option<f64>, &Predicted)| (v.unwrap() - p.mean).abs();
+        drawn.iter().flat_map(|(_, v)| v.iter().zip(&predicted).map(gap)).sum()
+    };
+    let (posterior, prior) = (distance(""), distance("--prior"));
+    assert!(posterior > 0.0 && posterior < 0.5 * prior, "{posterior} and {prior}");
+    for options in ["--functions 0", "--functions many", "--seed -1"] {
+        let run = folder.run(&format!("sample m.raysum t.csv {options}"));
+        assert_eq!(run.code, Some(2), "{run:?}");
+    }
+}
+
+#[test]
+fn slopes_of_the_mean_stand_beside_the_predictions() {
+    let table = small().and("kind", |i| ["one, two", "three"][i % 2].to_string());
+    let folder = Folder::with("t.tsv", table.joined("\t"));
+    folder.stdout("fit t.tsv -t y -o m.raysum");
+    let plain = folder.stdout("predict m.raysum t.tsv");
+    let text = folder.stdout("predict m.raysum t.tsv --gradient");
+    let head = text.lines().next().unwrap();
+    let (fields, slopes) = head.split_at("mean,std,lower,upper".len());
+    assert_eq!(fields, plain.lines().next().unwrap());
+    assert!(slopes.contains(",\"slope_of_mean:kind=one, two\","), "{head}");
+    assert!(slopes.ends_with(",slope_of_mean:a,slope_of_mean:b,slope_of_mean:c"), "{head}");
+    for (line, plain) in text.lines().zip(plain.lines()).skip(1) {
+        assert!(line.starts_with(plain), "{line}");
+        assert_eq!(line.split(',').count(), 4 + 5, "{line}");
+    }
+
+    // A small step along a column changes the mean by its slope.
+    let json = json_lines(&folder.stdout("predict m.raysum t.tsv --gradient --json"));
+    let a = table.numbers("a");
+    let moved = (0..60).fold(table, |t, i| t.set(i, "a", &format!("{:?}", a[i] + 1e-5)));
+    folder.write("moved.tsv", moved.joined("\t"));
+    let after = json_lines(&folder.stdout("predict m.raysum moved.tsv --json"));
+    for (before, after) in json.iter().zip(&after) {
+        let difference = (number(after, "mean") - number(before, "mean")) / 1e-5;
+        let slope = number(before, "slope_of_mean:a");
+        assert!((slope - difference).abs() < 1e-3 * (1.0 + slope.abs()), "{slope}, {difference}");
+    }
+}
+
 /// The error of the means against the truth without noise, as a share of the target's standard
 /// deviation, and the share of the rows whose interval holds the target.
 fn scores(predicted: &[Predicted], table: &Table) -> (f64, f64) {

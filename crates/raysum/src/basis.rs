@@ -302,6 +302,12 @@ impl Basis {
         (self.nodes.spacing, &self.nodes.cells, &self.nodes.transform)
     }
 
+    /// The nodes u.
+    pub(crate) fn node_points(&self) -> Vec<f64> {
+        let point = |cell: &i64| (*cell as f64 + 0.5) * self.nodes.spacing;
+        self.nodes.cells.iter().map(point).collect()
+    }
+
     /// Number of features.
     pub fn len(&self) -> usize {
         self.eigenvalues.len()

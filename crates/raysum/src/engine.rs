@@ -8,6 +8,7 @@
 pub mod auto;
 pub mod dense;
 mod observations;
+pub(crate) mod path;
 pub mod weight;
 
 pub use observations::Observations;
@@ -17,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
 use crate::linalg::{self, Threads};
 use crate::scale::StandardRows;
+pub use path::Draw;
 use weight::Statistics;
 
 /// Rows from which n × n matrices are out of the question (two of them take 14 GB).
@@ -181,6 +183,16 @@ pub trait Posterior: std::fmt::Debug + Send + Sync {
 
     /// Gradient of the mean of f with respect to the views z (rows by Σ D_j).
     fn mean_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix;
+
+    /// Gradient of the variance of f with respect to the views z (rows by Σ D_j).
+    fn variance_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix;
+
+    /// Function number `index` of those that a seed gives.
+    fn draw(&self, prior: &Prior, seed: u64, index: u32) -> Draw;
+
+    /// Drawn functions at the rows of `x`, one row per draw. The bits of a value do not depend on
+    /// the other rows and draws.
+    fn evaluate_draws(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix;
 
     /// Leave-one-out mean and variance of f at the training rows, which are handed in again with
     /// this posterior's target.

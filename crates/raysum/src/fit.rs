@@ -124,11 +124,15 @@ impl Config {
         let hyperparameters = problem.layout.hyperparameters(&best.point);
         // A later stage is short on purpose; its limit is nothing to warn of.
         let hit_limit = best.stop == Stop::Limit && stages.len() == 1;
-        problem.condition(self, hyperparameters, evaluations, hit_limit)
+        problem.condition(self, &hyperparameters, evaluations, hit_limit)
     }
 
     /// The model at given hyperparameters, without any search.
-    pub fn condition(&self, data: &Dataset<'_>, hyperparameters: Hyperparameters) -> Result<Model> {
+    pub fn condition(
+        &self,
+        data: &Dataset<'_>,
+        hyperparameters: &Hyperparameters,
+    ) -> Result<Model> {
         data.check_targets(1)?;
         self.condition_targets(data, hyperparameters)?.pop().ok_or(Error::NoTargets)
     }
@@ -137,10 +141,10 @@ impl Config {
     pub fn condition_targets(
         &self,
         data: &Dataset<'_>,
-        hyperparameters: Hyperparameters,
+        hyperparameters: &Hyperparameters,
     ) -> Result<Vec<Model>> {
         let problem = Problem::new(self, data)?;
-        problem.layout.check(&hyperparameters)?;
+        problem.layout.check(hyperparameters)?;
         problem.condition(self, hyperparameters, 0, false)
     }
 }
@@ -212,11 +216,11 @@ impl<'a> Problem<'a> {
     fn condition(
         self,
         config: &Config,
-        hyperparameters: Hyperparameters,
+        hyperparameters: &Hyperparameters,
         evaluations: usize,
         hit_limit: bool,
     ) -> Result<Vec<Model>> {
-        let prior = self.layout.prior(&hyperparameters);
+        let prior = self.layout.prior(hyperparameters);
         let posteriors = self.engine(config.engine, None)?.posteriors(&prior)?;
         let rows = self.x.rows();
         let mut models = Vec::with_capacity(posteriors.len());

@@ -20,6 +20,7 @@ mod persist;
 mod project;
 pub mod rng;
 mod scale;
+mod spectrum;
 
 pub use config::{Config, Degrees, EngineChoice, Optimizer};
 pub use data::{Dataset, Matrix, MatrixRef};
@@ -27,7 +28,7 @@ pub use error::{Error, Result};
 pub use expected::{DirectionLaw, expected_kernel};
 pub use fit::{Progress, ProgressFn};
 pub use kernel::SubKernel;
-pub use model::{Component, FitReport, Model, Prediction};
+pub use model::{Component, FitReport, Functions, Model, Prediction};
 pub use objective::{Hyperparameters, Layout};
 pub use online::Part;
 pub use persist::FORMAT;

@@ -1,5 +1,10 @@
 //! The fitted model: everything it can say about new rows, in the user's units.
 
+mod functions;
+mod gradient;
+
+pub use functions::Functions;
+
 use crate::config::Config;
 use crate::data::{Dataset, Matrix, MatrixRef};
 use crate::engine::{Marginals, Observations, Posterior, Prior};

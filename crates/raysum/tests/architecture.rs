@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 21] = [
+const ORDER: [&str; 22] = [
     "error",
     "named",
     "file",
@@ -13,6 +13,7 @@ const ORDER: [&str; 21] = [
     "data",
     "scale",
     "kernel",
+    "spectrum",
     "expected",
     "project",
     "basis",

@@ -168,6 +168,11 @@ fn compare(case: &Case, a: &dyn Posterior, b: &dyn Posterior) {
     let (s, t) = (a.mean_slopes(prior, &case.inside), b.mean_slopes(prior, &case.inside));
     let gap = largest_difference(s.as_slice(), t.as_slice());
     assert!(gap < 1e-4, "{}: slopes differ by {gap}", case.name);
+    for (place, x) in [("inside", &case.inside), ("at the edge", &case.edge), ("far", &case.far)] {
+        let (s, t) = (a.variance_slopes(prior, x), b.variance_slopes(prior, x));
+        let gap = largest_difference(s.as_slice(), t.as_slice());
+        assert!(gap < 1e-3, "{} {place}: slopes of the variance differ by {gap}", case.name);
+    }
     let f = a.leave_one_out(prior, &case.x, &case.y.clone().into()).unwrap();
     let g = b.leave_one_out(prior, &case.x, &case.y.clone().into()).unwrap();
     let gap = largest_difference(&f.mean, &g.mean);

@@ -218,7 +218,7 @@ fn two_targets_at_once_equal_two_fits_with_the_same_hyperparameters() {
         let together = config.fit_targets(&data, None, &mut go_on).unwrap();
         for (model, y) in together.iter().zip([&y, &other]) {
             let h = together[0].hyperparameters().clone();
-            let alone = config.condition(&Dataset::new(&x, y).unwrap(), h).unwrap();
+            let alone = config.condition(&Dataset::new(&x, y).unwrap(), &h).unwrap();
             let (a, b) = (model.predict(&x).unwrap(), alone.predict(&x).unwrap());
             assert_eq!(model.log_marginal_likelihood(), alone.log_marginal_likelihood());
             assert_eq!((a, model.relevance()), (b, alone.relevance()));

@@ -109,7 +109,7 @@ fn rows_where_none_was_before_are_answered_as_a_refit_answers_them() {
     }
     let mut weight = fitted(EngineChoice::Weight, &seen);
     let h = weight.hyperparameters().clone();
-    let mut dense = config(EngineChoice::Dense).condition(&seen.set(), h).unwrap();
+    let mut dense = config(EngineChoice::Dense).condition(&seen.set(), &h).unwrap();
     let features = weight.features().unwrap();
     let part = weight.part(&beyond.set()).unwrap();
     assert!(part.rows() == 40 && part.rows_beyond() > 20);
@@ -139,7 +139,7 @@ fn more_rows_from_the_same_place_equal_a_refit() {
         model.update(&all.gather(&more).set()).unwrap();
         // A refit keeps hyperparameters, not scales: so it is a model whose rows were replaced.
         let (few, h) = (all.gather(&few), model.hyperparameters().clone());
-        let mut whole = config(EngineChoice::Dense).condition(&few.set(), h).unwrap();
+        let mut whole = config(EngineChoice::Dense).condition(&few.set(), &h).unwrap();
         let part = whole.part(&all.set()).unwrap();
         whole.replace(&[part]).unwrap();
         let gap = difference(&model, &whole, &rows(6, 40).0);

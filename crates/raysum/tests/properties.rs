@@ -35,7 +35,7 @@ const SCALES: [f64; 4] = [0.7, 1.5, 3.0, 1.0];
 fn condition(preset: &str, x: &Matrix, y: &[f64], scales: &[f64]) -> Model {
     let config = Config::preset(preset).unwrap();
     let j = config.degrees.resolve(x.columns()).len();
-    config.condition(&Dataset::new(x, y).unwrap(), hyperparameters(scales, j)).unwrap()
+    config.condition(&Dataset::new(x, y).unwrap(), &hyperparameters(scales, j)).unwrap()
 }
 
 proptest! {

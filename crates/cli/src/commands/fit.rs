@@ -107,7 +107,7 @@ fn fit(
     let models = match first {
         // A tenth more of so many rows would not move the hyperparameters.
         Some(found) if data.rows() > MANY_ROWS || config.subset.is_some() => {
-            config.condition_targets(&data, found)?
+            config.condition_targets(&data, &found)?
         }
         // Starting from a good point, further starts would find the same again.
         Some(found) => {

@@ -1,10 +1,13 @@
 //! The dense posterior: projected training rows, a = K⁻¹(y − c) and the Cholesky factor.
 
+mod draw;
+mod slopes;
+
 use super::{NAME, tiles};
 use crate::data::Matrix;
 use crate::engine::weight::Statistics;
 use crate::engine::{
-    Change, Conditioned, Marginals, Observations, Posterior, Prior, Summary, Tensor,
+    Change, Conditioned, Draw, Marginals, Observations, Posterior, Prior, Summary, Tensor,
 };
 use crate::error::{Error, Result};
 use crate::linalg::{self, Threads, dot};
@@ -163,6 +166,18 @@ impl Posterior for DensePosterior {
     fn mean_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix {
         let z_new = prior.kernel.project(x, Threads::One);
         tiles::mean_slopes(&prior.kernel, (&self.shared.z, &self.a), (&z_new, x.rows()))
+    }
+
+    fn variance_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix {
+        self.slopes_of_variance(prior, x)
+    }
+
+    fn draw(&self, prior: &Prior, seed: u64, index: u32) -> Draw {
+        self.draw_function(prior, seed, index)
+    }
+
+    fn evaluate_draws(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {
+        self.evaluate_functions(prior, draws, x)
     }
 
     fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &Observations) -> Result<Marginals> {

@@ -1,12 +1,15 @@
 //! The weight-space posterior: feature map, statistics and the factor of C. No training rows.
 
+mod draw;
+mod slopes;
+
 use super::features::{Block, FeatureMap, Product, check_form};
 use super::statistics::{Moments, Solution, Statistics};
 use super::{NAME, blocks};
 use crate::basis::Basis;
 use crate::data::Matrix;
 use crate::engine::{
-    Change, Conditioned, Marginals, Observations, Posterior, Prior, Summary, Tensor,
+    Change, Conditioned, Draw, Marginals, Observations, Posterior, Prior, Summary, Tensor,
 };
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
@@ -273,6 +276,18 @@ impl Posterior for WeightPosterior {
         let (one, nothing) = (vec![1.0; x.rows()], vec![0.0; x.rows() * self.map.len()]);
         let slopes = self.map.pull_back(&at, &one, &self.solution.mean, &nothing);
         Matrix::from_fn(x.rows(), self.map.views.len(), |i, j| slopes[i * self.map.views.len() + j])
+    }
+
+    fn variance_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix {
+        self.slopes_of_variance(prior, x)
+    }
+
+    fn draw(&self, prior: &Prior, seed: u64, index: u32) -> Draw {
+        self.draw_function(prior, seed, index)
+    }
+
+    fn evaluate_draws(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {
+        self.evaluate_functions(prior, draws, x)
     }
 
     fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &Observations) -> Result<Marginals> {

@@ -1,0 +1,40 @@
+//! Functions drawn from the dense posterior by Matheron's rule: a function of the prior, corrected
+//! by what its own noisy values at the training rows miss of the targets,
+//!
+//! ```text
+//! f(x) = c + h(x) + k(x, X) K⁻¹ (y − c − h(X) − ε),     ε ~ N(0, the rows' noise)
+//! ```
+
+use super::DensePosterior;
+use crate::data::Matrix;
+use crate::engine::Prior;
+use crate::engine::path::{Draw, add_paths, evaluate_prior, project_each};
+use crate::linalg::{self, Threads, dot};
+
+impl DensePosterior {
+    /// A path per sub-kernel, and K⁻¹(y − c − h(X) − ε).
+    pub(super) fn draw_function(&self, prior: &Prior, seed: u64, index: u32) -> Draw {
+        let n = self.rows();
+        Draw::conditioned(prior, seed, index, |paths, normal| {
+            let mut values: Vec<f64> =
+                self.shared.noise.iter().map(|noise| noise.sqrt() * normal()).collect();
+            add_paths(&prior.kernel, paths, &self.shared.z, &mut values);
+            linalg::solve_lower(&self.shared.factor, n, &mut values, Threads::One);
+            linalg::solve_lower_transposed(&self.shared.factor, n, &mut values, Threads::One);
+            values.iter_mut().zip(&self.a).for_each(|(v, a)| *v = a - *v);
+            values
+        })
+    }
+
+    pub(super) fn evaluate_functions(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {
+        let z = project_each(&prior.kernel, x);
+        let cross = self.cross(prior, 0..prior.kernel.degrees.len(), &z, x.rows());
+        let mut out = evaluate_prior(prior, draws, x);
+        for (s, draw) in draws.iter().enumerate() {
+            for (out, k) in out.row_mut(s).iter_mut().zip(cross.chunks(self.rows())) {
+                *out += dot(k, &draw.weights);
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,119 @@
+//! Functions drawn from a model: drawn once, evaluated anywhere later.
+
+use super::Model;
+use crate::data::{Matrix, MatrixRef};
+use crate::engine::Draw;
+use crate::engine::path::evaluate_prior;
+use crate::error::{Error, Result};
+use rayon::prelude::*;
+
+/// Functions that are evaluated in one go.
+const TOGETHER: usize = 128;
+
+/// Functions drawn from a model's posterior or prior, by [`Model::functions`] and
+/// [`Model::prior_functions`].
+///
+/// Each is one function of x: a row has the same value to the bit in every call, whatever rows it
+/// comes with. Function k of a seed is the same however many are drawn.
+#[derive(Debug)]
+pub struct Functions<'m> {
+    model: &'m Model,
+    draws: Vec<Draw>,
+    origin: Origin,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    Prior,
+    Posterior,
+}
+
+impl Model {
+    /// Draws functions f from the posterior. Jointly at any rows they have the mean and covariance
+    /// of [`Model::joint`]; unlike [`Model::sample`] they need not know the rows beforehand.
+    ///
+    /// ```
+    /// use raysum::{Config, Dataset, Matrix};
+    /// let x = Matrix::from_fn(40, 1, |i, _| i as f64);
+    /// let y: Vec<f64> = (0..40).map(|i| (i as f64 / 5.0).sin()).collect();
+    /// let model = Config::preset("gam")?.fit(&Dataset::new(&x, &y)?)?;
+    /// let functions = model.functions(3, 7)?;
+    /// let all = functions.evaluate(&x)?;                    // 3 rows of 40 values
+    /// let one = functions.evaluate(&x.gather(&[5]))?;       // later, elsewhere
+    /// assert_eq!(one[(2, 0)], all[(2, 5)]);
+    /// # Ok::<(), raysum::Error>(())
+    /// ```
+    pub fn functions(&self, count: usize, seed: u64) -> Result<Functions<'_>> {
+        let draw = |index| self.posterior.draw(&self.prior, seed, index);
+        Functions::draw(self, count, Origin::Posterior, draw)
+    }
+
+    /// Draws functions from the prior at the fitted hyperparameters: what the model held possible
+    /// before it saw the rows. Those of the posterior with the same seed come back to them far from
+    /// the data.
+    pub fn prior_functions(&self, count: usize, seed: u64) -> Result<Functions<'_>> {
+        let draw = |index| Draw::of_prior(&self.prior, seed, index);
+        Functions::draw(self, count, Origin::Prior, draw)
+    }
+}
+
+impl<'m> Functions<'m> {
+    fn draw(
+        model: &'m Model,
+        count: usize,
+        origin: Origin,
+        draw: impl Fn(u32) -> Draw + Sync + Send,
+    ) -> Result<Self> {
+        let last = u32::try_from(count).map_err(|_| Error::OutOfRange {
+            name: "the number of functions",
+            value: count as f64,
+            rule: "below 4294967296",
+        })?;
+        let draws = (0..last).into_par_iter().map(draw).collect();
+        Ok(Self { model, draws, origin })
+    }
+
+    /// How many functions there are.
+    pub fn len(&self) -> usize {
+        self.draws.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.draws.is_empty()
+    }
+
+    /// Their values at the rows of `x`, in the target's units: one row per function.
+    pub fn evaluate<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Matrix> {
+        let x = self.model.check(x)?;
+        let blocks = self.model.by_block(x, |rows| {
+            self.draws.par_chunks(TOGETHER).map(|draws| self.values(draws, rows)).collect()
+        });
+        let mut out = Matrix::zeros(self.len(), x.rows());
+        let mut start = 0;
+        for block in blocks {
+            let parts: Vec<Matrix> = block;
+            let columns = parts.first().map_or(0, Matrix::columns);
+            let values = parts.iter().flat_map(|part| (0..part.rows()).map(|s| part.row(s)));
+            for (s, values) in values.enumerate() {
+                let out = &mut out.row_mut(s)[start..start + columns];
+                for (out, f) in out.iter_mut().zip(values) {
+                    *out = self.model.scaler.undo_mean(*f);
+                }
+                if let Some(row) = out.iter().position(|f| !f.is_finite()) {
+                    return Err(Error::NotFinitePrediction { row: start + row });
+                }
+            }
+            start += columns;
+        }
+        Ok(out)
+    }
+
+    fn values(&self, draws: &[Draw], rows: &Matrix) -> Matrix {
+        let Model { prior, posterior, .. } = self.model;
+        match self.origin {
+            Origin::Prior => evaluate_prior(prior, draws, rows),
+            Origin::Posterior => posterior.evaluate_draws(prior, draws, rows),
+        }
+    }
+}
