@@ -120,7 +120,7 @@ pub(crate) struct ModelArgs {
     #[arg(long)]
     pub(crate) kernel: Option<SubKernel>,
 
-    /// How directions are chosen: axes, gaussian, sphere or diverse
+    /// How directions are chosen: axes, gaussian, sphere, diverse or energy
     #[arg(long)]
     pub(crate) directions: Option<Directions>,
 
