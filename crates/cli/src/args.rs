@@ -132,6 +132,10 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "YES|NO")]
     pub(crate) learn_weights: Option<YesNo>,
 
+    /// Learn the directions too, starting from those chosen (--ard must be no)
+    #[arg(long, value_name = "YES|NO")]
+    pub(crate) learn_directions: Option<YesNo>,
+
     /// Who does the algebra: dense (any model, up to 30,000 rows), weight (linear in the rows, for
     /// sums of one-dimensional functions) or auto (the cheaper one; results are the same)
     #[arg(long, default_value = "auto")]
@@ -146,7 +150,8 @@ pub(crate) struct ModelArgs {
     #[arg(long, default_value = "lbfgs")]
     pub(crate) optimizer: Optimizer,
 
-    /// Most evaluations of the likelihood per start [default: 200, or 1000 with adam]
+    /// Most evaluations of the likelihood per start [default: 200, 1000 with adam, 800 for learned
+    /// directions]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_evaluations: Option<u32>,
 
@@ -174,6 +179,8 @@ impl ModelArgs {
         config.directions = self.directions.unwrap_or(config.directions);
         config.ard = self.ard.map_or(config.ard, YesNo::is_yes);
         config.learn_weights = self.learn_weights.map_or(config.learn_weights, YesNo::is_yes);
+        let learn = self.learn_directions.map(YesNo::is_yes);
+        config.learn_directions = learn.unwrap_or(config.learn_directions);
         config.engine = self.engine;
         config.subset = self.subset.map(|rows| rows as usize);
         config.optimizer = self.optimizer;
@@ -344,6 +351,7 @@ mod tests {
             directions: Directions::Sphere,
             ard: true,
             learn_weights: false,
+            learn_directions: false,
             engine: EngineChoice::Weight,
             subset: Some(500),
             optimizer: Optimizer::Adam,
@@ -353,6 +361,8 @@ mod tests {
             seed: 9,
         };
         assert_eq!(c, expected);
+        let learned = config("--model dpa --learn-directions yes");
+        assert_eq!(learned, config("--model ppr"));
         assert_eq!(config("-J d").degrees, "dx1".parse().unwrap());
         assert_eq!(config("-J 7").degrees, "7x1".parse().unwrap());
     }

@@ -80,6 +80,11 @@ impl Projections {
         Ok(Self { matrix, degrees })
     }
 
+    /// Projections of the same degrees with other entries; `matrix` has the same shape.
+    pub(crate) fn with_matrix(&self, matrix: Matrix) -> Self {
+        Self { matrix, degrees: self.degrees.clone() }
+    }
+
     /// Chooses projections for `columns` features; the same seed gives the same projections.
     pub fn choose(
         directions: Directions,

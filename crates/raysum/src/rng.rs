@@ -15,6 +15,8 @@ pub enum Purpose {
     Splits = 4,
     /// The part of the rows that a search starts on.
     Subset = 5,
+    /// The folds by which learning directions is stopped.
+    Stopping = 6,
 }
 
 /// The stream for `purpose`, number `index` (a start, a repeat, …).

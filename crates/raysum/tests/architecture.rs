@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 20] = [
+const ORDER: [&str; 22] = [
     "error",
     "named",
     "file",
@@ -21,6 +21,8 @@ const ORDER: [&str; 20] = [
     "objective",
     "metrics",
     "model",
+    "search",
+    "learn",
     "fit",
     "persist",
     "lib",

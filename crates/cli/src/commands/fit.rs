@@ -58,7 +58,7 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
 fn fit(config: &Config, table: &TrainingTable, share: f64, voice: Voice) -> Result<Fitted> {
     let started = Instant::now();
     let mut evaluations = 0;
-    let mut first: Option<Hyperparameters> = None;
+    let mut first: Option<Model> = None;
     let mut holdout = None;
     if let Some(split) = splits::holdout(table.y.len(), share, config.seed) {
         let (x, y) = table.part(&split.train);
@@ -70,18 +70,22 @@ fn fit(config: &Config, table: &TrainingTable, share: f64, voice: Voice) -> Resu
         let scores = standardised.in_units(unit);
         holdout = Some(Holdout { rows: y.len(), scores, standardised });
         evaluations += model.report().evaluations;
-        first = Some(model.hyperparameters().clone());
+        first = Some(model);
     }
     let data = Dataset::new(&table.x, &table.y)?;
     let model = match first {
-        // A tenth more of so many rows would not move the hyperparameters.
-        Some(found) if data.rows() > MANY_ROWS || config.subset.is_some() => {
-            config.condition(&data, found)?
+        // A tenth more of so many rows would not move the hyperparameters. Learned directions are
+        // kept: held-out rows have told when to stop.
+        Some(found)
+            if data.rows() > MANY_ROWS || config.subset.is_some() || config.learn_directions =>
+        {
+            let (projections, found) = (found.projections(), found.hyperparameters());
+            config.condition_along(&data, projections.clone(), found.clone())?
         }
         // Starting from a good point, further starts would find the same again.
         Some(found) => {
             let again = Config { starts: 1, ..config.clone() };
-            search(&again, &data, Some(&found), "fit on all rows", voice)?
+            search(&again, &data, Some(found.hyperparameters()), "fit on all rows", voice)?
         }
         None => search(config, &data, None, "fit on all rows", voice)?,
     };
