@@ -60,7 +60,8 @@ impl Config {
         let mut search = Search { config: self, progress, evaluations: 0, later: 0.0 };
         let mut most = None;
         if self.learn_directions && start.is_none() {
-            (most, (problem.layout, first)) = problem.before_learning(&mut search, stages[0])?;
+            let learning = problem.before_learning(&mut search, stages[0])?;
+            (problem.layout, first, most) = (learning.layout, learning.first, learning.most);
         }
         let layout = &problem.layout;
         let mut best: Option<Outcome> = None;
@@ -139,6 +140,13 @@ fn later(stages: &[usize], index: usize) -> f64 {
     rows as f64 / stages[index] as f64
 }
 
+/// Where learning directions starts, and the evaluations it may take: all it wants, if `None`.
+struct Learning {
+    layout: Layout,
+    first: Vec<f64>,
+    most: Option<usize>,
+}
+
 /// Standardised data, and the layout of θ.
 struct Problem<'a> {
     x: MatrixRef<'a>,
@@ -212,18 +220,11 @@ impl<'a> Problem<'a> {
         self.layout.learning_from(&layout, &layout.hyperparameters(&best.point))
     }
 
-    /// The evaluations that learning directions on these rows may take (all it wants, if `None`),
-    /// and where it starts.
-    fn before_learning(
-        &self,
-        search: &mut Search<'_, '_>,
-        rows: usize,
-    ) -> Result<(Option<usize>, (Layout, Vec<f64>))> {
+    /// Finds out where learning directions starts on these rows, and how far it may go.
+    fn before_learning(&self, search: &mut Search<'_, '_>, rows: usize) -> Result<Learning> {
         let (seed, choice) = (search.config.seed, search.config.engine);
-        let part = match rows < self.y.len() {
-            true => self.sampled(rows, seed, 0),
-            false => (0..rows).collect(),
-        };
+        let all = rows == self.y.len();
+        let part = if all { (0..rows).collect() } else { self.sampled(rows, seed, 0) };
         let splits = learn::splits(&part, self.layout.len(), seed);
         let sets: Vec<_> =
             splits.iter().map(|s| (self.rows(&s.learn), self.rows(&s.ask))).collect();
@@ -254,9 +255,10 @@ impl<'a> Problem<'a> {
             }
             asked.answer(densities);
         }
-        let some = (rows < self.y.len()).then(|| self.rows(&part));
+        let some = (!all).then(|| self.rows(&part));
         let mut engine = self.engine(choice, some.as_ref())?;
-        Ok((asked.stop_at(), self.plain(search, engine.as_mut(), rows)?))
+        let (layout, first) = self.plain(search, engine.as_mut(), rows)?;
+        Ok(Learning { layout, first, most: asked.stop_at() })
     }
 
     fn condition(

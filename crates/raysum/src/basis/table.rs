@@ -128,6 +128,7 @@ impl Table {
 
     /// Writes φ at a place inside the table.
     #[inline(always)]
+    #[allow(clippy::redundant_closure, reason = "a closure can be told to be inlined")]
     pub(super) fn features(&self, place: Place, out: &mut [f64]) {
         self.write(
             place,
@@ -139,6 +140,7 @@ impl Table {
 
     /// Writes φ' at a place inside the table.
     #[inline(always)]
+    #[allow(clippy::redundant_closure, reason = "a closure can be told to be inlined")]
     pub(super) fn slopes(&self, place: Place, out: &mut [f64]) {
         self.write(
             place,
