@@ -171,7 +171,8 @@ pub struct Config {
     /// Whether the weight α_j of every sub-kernel is learned; if not, it is 1/J.
     pub learn_weights: bool,
     /// Whether the directions are learned too, from those chosen. Their lengths take the place of
-    /// length-scales, so `ard` must be off.
+    /// length-scales, so `ard` must be off. L-BFGS learns them, whatever `optimizer` finds the
+    /// model that they start from.
     #[serde(default)]
     pub learn_directions: bool,
     /// Which engine does the algebra.

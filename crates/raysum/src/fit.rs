@@ -36,6 +36,9 @@ impl Config {
     ///
     /// Above 20,000 rows the search starts on a random part of them and finishes on all, unless
     /// [`Config::subset`] says otherwise or a start is given.
+    ///
+    /// Learned directions start from the model with a length-scale per column, and are stopped by
+    /// held-out rows where there are few rows; from a given start they are learned to the end.
     pub fn fit_from(
         &self,
         data: &Dataset<'_>,
@@ -96,7 +99,8 @@ impl Config {
         problem.condition(self, hyperparameters, evaluations, hit_limit)
     }
 
-    /// The model at given hyperparameters, without any search.
+    /// The model at given hyperparameters, without any search, along the directions that the seed
+    /// chooses; for learned ones see [`Config::condition_along`].
     pub fn condition(&self, data: &Dataset<'_>, hyperparameters: Hyperparameters) -> Result<Model> {
         let problem = Problem::new(self, data)?;
         problem.layout.check(&hyperparameters)?;
