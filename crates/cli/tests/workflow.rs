@@ -335,7 +335,7 @@ fn missing_values_at_fitting() {
 #[test]
 fn seeds_and_threads() {
     let folder = Folder::with("t.csv", Table::smooth(200, 3).csv());
-    for model in ["dpa-ard", "rpa-2"] {
+    for model in ["dpa-ard", "rpa-2", "ppr"] {
         let fit = |name: &str, options: &str| {
             let line = format!("fit t.csv -t y -m {model} --max-evaluations 9 -o {name}.raysum");
             folder.stdout(&format!("{line} {options}"));

@@ -170,6 +170,11 @@ pub struct Config {
     pub ard: bool,
     /// Whether the weight α_j of every sub-kernel is learned; if not, it is 1/J.
     pub learn_weights: bool,
+    /// Whether the directions are learned too, from those chosen. Their lengths take the place of
+    /// length-scales, so `ard` must be off. L-BFGS learns them, whatever `optimizer` finds the
+    /// model that they start from.
+    #[serde(default)]
+    pub learn_directions: bool,
     /// Which engine does the algebra.
     pub engine: EngineChoice,
     /// How hyperparameters are searched.
@@ -177,7 +182,8 @@ pub struct Config {
     /// Search on this many random rows only; the posterior is still of all rows. `None` lets the
     /// number of rows decide: above 20,000 the search starts on 10,000 and finishes on all.
     pub subset: Option<usize>,
-    /// Most evaluations per start; `None` for the optimiser's own (200, or 1000 for Adam).
+    /// Most evaluations per start; `None` for the optimiser's own (200, 1000 for Adam, 800 for
+    /// learned directions).
     pub max_evaluations: Option<usize>,
     /// Number of starting points; the best marginal likelihood wins.
     pub starts: u32,
@@ -188,8 +194,11 @@ pub struct Config {
     pub seed: u64,
 }
 
+/// The one preset with learned directions.
+const LEARNED: &str = "ppr";
+
 /// The presets: name, sub-kernel, degrees, directions, pre-scaling, weights learned, what it is.
-const PRESETS: [(&str, SubKernel, &str, Directions, bool, bool, &str); 10] = {
+const PRESETS: [(&str, SubKernel, &str, Directions, bool, bool, &str); 11] = {
     use Directions::{Axes, Diverse, Gaussian};
     use SubKernel::{Imq, Rbf};
     [
@@ -201,6 +210,15 @@ const PRESETS: [(&str, SubKernel, &str, Directions, bool, bool, &str); 10] = {
             true,
             false,
             "20 diverse directions, a length-scale per column",
+        ),
+        (
+            LEARNED,
+            Rbf,
+            "20x1",
+            Diverse,
+            false,
+            true,
+            "20 learned directions, started from those of dpa-ard",
         ),
         (
             "rpa-ard",
@@ -282,6 +300,7 @@ impl Config {
             directions,
             ard,
             learn_weights,
+            learn_directions: name == LEARNED,
             engine: EngineChoice::Auto,
             optimizer: Optimizer::Lbfgs,
             subset: None,
@@ -307,6 +326,9 @@ impl Config {
         if !(high > low && high.is_finite()) {
             let rule = "finite and above the lower one";
             return Err(Error::OutOfRange { name: "the upper noise bound", value: high, rule });
+        }
+        if self.learn_directions && self.ard {
+            return Err(Error::TwoScales);
         }
         if self.starts == 0 {
             return Err(Error::OutOfRange { name: "starts", value: 0.0, rule: "1 or more" });
@@ -337,7 +359,8 @@ mod tests {
     #[test]
     fn every_preset_is_readable() {
         let names: Vec<_> = Config::presets().map(|p| p.0).collect();
-        for name in "rbf-ard imq-ard gam single-rp rpa-1 rpa-2 rpa-3 dpa rpa-ard dpa-ard".split(' ')
+        for name in
+            "rbf-ard imq-ard gam single-rp rpa-1 rpa-2 rpa-3 dpa rpa-ard dpa-ard ppr".split(' ')
         {
             assert!(names.contains(&name));
             Config::preset(name).unwrap().check().unwrap();
@@ -371,5 +394,7 @@ mod tests {
                 && bad((1e-4, f64::INFINITY))
         );
         assert!(Config { starts: 0, ..Config::default() }.check().is_err());
+        let e = Config { learn_directions: true, ..Config::default() }.check().unwrap_err();
+        assert!(e.to_string().starts_with("learned directions have lengths of their own"), "{e}");
     }
 }

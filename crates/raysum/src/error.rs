@@ -92,6 +92,12 @@ pub enum Error {
         /// The value.
         value: f64,
     },
+    /// Learned directions and a length-scale per column would do the same work.
+    #[error(
+        "learned directions have lengths of their own in every column, which leaves nothing to \
+         length-scales per column: choose one of both"
+    )]
+    TwoScales,
     /// Prediction with another number of columns than the fit had.
     #[error("X has {found} columns, but the model was fitted on {expected}")]
     ColumnCount {

@@ -121,4 +121,17 @@ mod tests {
             assert!(diverse * gain < random, "d = {d}, J = {j}: {diverse} against {random}");
         }
     }
+
+    #[test]
+    fn the_energy_comes_closer_still_where_d_is_small() {
+        for (j, d, gain) in [(32, 8, 1.1), (24, 3, 3.0)] {
+            let at = |kind| rms_error(kind, DirectionLaw::Sphere(d), j, d, 5);
+            let (diverse, energy) = (at(Directions::Diverse), at(Directions::Energy));
+            assert!(energy * gain < diverse, "d = {d}, J = {j}: {energy} against {diverse}");
+        }
+        // And it is no trap in many dimensions.
+        let at = |kind| rms_error(kind, DirectionLaw::Sphere(20), 160, 20, 2);
+        let (random, energy) = (at(Directions::Sphere), at(Directions::Energy));
+        assert!(energy * 2.0 < random, "{energy} against {random}");
+    }
 }

@@ -1,18 +1,19 @@
 //! Config and data to a fitted model: choose projections, search hyperparameters, condition.
 
-use crate::config::{Config, EngineChoice, Optimizer};
+use crate::config::{Config, EngineChoice};
 use crate::data::{Dataset, Matrix, MatrixRef};
 use crate::engine::auto::{self, Auto};
 use crate::engine::weight::Weight;
 use crate::engine::{Engine, Observations};
 use crate::error::{Error, Result};
+use crate::learn;
 use crate::model::{FitReport, Model};
 use crate::objective::{Hyperparameters, Layout};
-use crate::optimize::{Adam, Lbfgs, Outcome, Step, Stop, adam, lbfgs};
+use crate::optimize::{Outcome, Stop};
 use crate::project::Projections;
 use crate::rng::{Purpose, stream};
 use crate::scale::{Scaler, StandardRows};
-use rand_distr::{Distribution, StandardNormal};
+use crate::search::{ProgressFn, Search};
 use std::ops::ControlFlow;
 
 /// From this many rows on, a search starts on a random part of them, and finishes on all.
@@ -23,33 +24,6 @@ const PARTS: [(usize, usize); 2] = [(10_000, STAGED_ABOVE), (100_000, 300_000)];
 const LATER_EVALUATIONS: usize = 10;
 /// The same for the last stage, where a stage before it has come close already.
 const LAST_EVALUATIONS: usize = 3;
-
-/// A search ends when its steps gain less than this in log likelihood per observed value. Half of it, or
-/// twice as much, changes no score on the paper's data sets by more than a tenth of its spread.
-const STEP_TOLERANCE: f64 = 1e-4;
-
-/// Where a fit stands after an evaluation.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Rows searched on: all, or the part that a search starts with.
-    pub rows: usize,
-    /// The start being searched, from 0.
-    pub start: u32,
-    /// Number of starts.
-    pub starts: u32,
-    /// Evaluations so far in this start.
-    pub evaluations: usize,
-    /// The most this start will take (usually far fewer are needed).
-    pub limit: usize,
-    /// What comes after this stage of the search, counted in its evaluations: those on all rows
-    /// take as much longer as there are more rows.
-    pub later: f64,
-    /// The best objective so far in this start: log marginal likelihood plus log noise prior.
-    pub objective: f64,
-}
-
-/// Called after each evaluation; `Break` cancels the fit.
-pub type ProgressFn<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
 
 impl Config {
     /// Fits to the data: standardises, chooses projections, maximises the marginal likelihood.
@@ -62,6 +36,9 @@ impl Config {
     ///
     /// Above 20,000 rows the search starts on a random part of them and finishes on all, unless
     /// [`Config::subset`] says otherwise or a start is given.
+    ///
+    /// Learned directions start from the model with a length-scale per column, and are stopped by
+    /// held-out rows where there are few rows; from a given start they are learned to the end.
     pub fn fit_from(
         &self,
         data: &Dataset<'_>,
@@ -80,8 +57,8 @@ impl Config {
         start: Option<&Hyperparameters>,
         progress: &mut ProgressFn<'_>,
     ) -> Result<Vec<Model>> {
-        let problem = Problem::new(self, data)?;
-        let first = match start {
+        let mut problem = Problem::new(self, data)?;
+        let mut first = match start {
             Some(h) => problem.layout.theta(h)?,
             None => problem.layout.start(),
         };
@@ -95,55 +72,73 @@ impl Config {
             let prior = problem.layout.prior(&problem.layout.hyperparameters(&first));
             problem.engine(self.engine, None)?.check(&prior)?;
         }
-        let mut search = Search {
-            config: self,
-            layout: &problem.layout,
-            progress,
-            evaluations: 0,
-            later: 0.0,
-            values: 0.0,
-        };
+        let mut search = Search { config: self, progress, evaluations: 0, later: 0.0, values: 0.0 };
+        let mut most = None;
+        if self.learn_directions && start.is_none() {
+            let learning = problem.before_learning(&mut search, stages[0])?;
+            (problem.layout, first, most) = (learning.layout, learning.first, learning.most);
+        }
+        let layout = &problem.layout;
         let mut best: Option<Outcome> = None;
         for (index, &rows) in stages.iter().enumerate() {
             let some = (rows < n).then(|| problem.sample(rows, self.seed, index));
-            let observations = some.as_ref().map_or(&problem.observations, |(_, y)| y);
-            search.values = observations.values();
             let mut engine = problem.engine(self.engine, some.as_ref())?;
+            search.values = problem.observations_of(some.as_ref()).values();
             search.later = later(&stages, index);
             best = Some(match best {
-                None => search.starts(engine.as_mut(), rows, &first)?,
+                None if self.learn_directions => {
+                    let limit = self.max_evaluations.unwrap_or(learn::EVALUATIONS);
+                    let limit = limit.min(most.unwrap_or(limit));
+                    let from = Outcome::at(first.clone());
+                    search.learn(engine.as_mut(), layout, rows, &from, limit)?
+                }
+                None => search.starts(engine.as_mut(), layout, rows, &first)?,
                 Some(from) => {
                     let growth = rows as f64 / stages[index - 1] as f64;
-                    let most = stage_limit(index);
-                    search.finish(engine.as_mut(), rows, from, growth, most)?
+                    let many = self.learn_directions && index == 1;
+                    let limit = if many { learn::LATER_EVALUATIONS } else { stage_limit(index) };
+                    let most = limit.min(most.unwrap_or(limit));
+                    search.finish(engine.as_mut(), layout, rows, from, growth, most)?
                 }
             });
         }
         let best = best.ok_or(Error::NoFiniteStart)?;
         let evaluations = search.evaluations;
-        let hyperparameters = problem.layout.hyperparameters(&best.point);
-        // A later stage is short on purpose; its limit is nothing to warn of.
-        let hit_limit = best.stop == Stop::Limit && stages.len() == 1;
+        let hyperparameters = layout.hyperparameters(&best.point);
+        problem.layout = layout.settled(&best.point);
+        // A later stage is short on purpose, as is learning that was stopped; their limit is
+        // nothing to warn of.
+        let hit_limit = best.stop == Stop::Limit && stages.len() == 1 && most.is_none();
         problem.condition(self, &hyperparameters, evaluations, hit_limit)
     }
 
-    /// The model at given hyperparameters, without any search.
+    /// The model at given hyperparameters, without any search, along the directions that the seed
+    /// chooses; for learned ones see [`Config::condition_along`].
     pub fn condition(
         &self,
         data: &Dataset<'_>,
         hyperparameters: &Hyperparameters,
     ) -> Result<Model> {
+        let problem = Problem::new(self, data)?;
+        let projections = problem.layout.projections().clone();
         data.check_targets(1)?;
-        self.condition_targets(data, hyperparameters)?.pop().ok_or(Error::NoTargets)
+        self.condition_along(data, projections, hyperparameters)?.pop().ok_or(Error::NoTargets)
     }
 
-    /// Like [`Config::condition`], for any number of targets.
-    pub fn condition_targets(
+    /// The models of any number of targets at given hyperparameters and projections, such as
+    /// another fit has found or learned: one model for each, in order.
+    pub fn condition_along(
         &self,
         data: &Dataset<'_>,
+        projections: Projections,
         hyperparameters: &Hyperparameters,
     ) -> Result<Vec<Model>> {
-        let problem = Problem::new(self, data)?;
+        let mut problem = Problem::new(self, data)?;
+        let (expected, found) = (projections.matrix().columns(), data.columns());
+        if found != expected {
+            return Err(Error::ColumnCount { expected, found });
+        }
+        problem.layout = Layout::new(self, projections)?;
         problem.layout.check(hyperparameters)?;
         problem.condition(self, hyperparameters, 0, false)
     }
@@ -166,6 +161,13 @@ fn later(stages: &[usize], index: usize) -> f64 {
     let evaluations = |later: usize| stage_limit(later) * stages[later];
     let rows = (index + 1..stages.len()).map(evaluations).sum::<usize>() + stages[stages.len() - 1];
     rows as f64 / stages[index] as f64
+}
+
+/// Where learning directions starts, and the evaluations it may take: all it wants, if `None`.
+struct Learning {
+    layout: Layout,
+    first: Vec<f64>,
+    most: Option<usize>,
 }
 
 /// Standardised data, and the layout of θ.
@@ -191,11 +193,26 @@ impl<'a> Problem<'a> {
 
     /// A random part of the rows, in the order of the data.
     fn sample(&self, rows: usize, seed: u64, stage: usize) -> (Matrix, Observations) {
+        self.rows(&self.sampled(rows, seed, stage))
+    }
+
+    /// The numbers of its rows.
+    fn sampled(&self, rows: usize, seed: u64, stage: usize) -> Vec<usize> {
         let mut rng = stream(seed, Purpose::Subset, stage as u32);
         let mut chosen = rand::seq::index::sample(&mut rng, self.x.rows(), rows).into_vec();
         chosen.sort_unstable();
-        let x = Matrix::from_fn(rows, self.x.columns(), |i, j| self.x.at(chosen[i], j));
-        (x, self.observations.gather(&chosen))
+        chosen
+    }
+
+    /// The rows with these numbers.
+    fn rows(&self, chosen: &[usize]) -> (Matrix, Observations) {
+        let x = Matrix::from_fn(chosen.len(), self.x.columns(), |i, j| self.x.at(chosen[i], j));
+        (x, self.observations.gather(chosen))
+    }
+
+    /// What was observed of some rows, or all.
+    fn observations_of<'b>(&'b self, some: Option<&'b (Matrix, Observations)>) -> &'b Observations {
+        some.map_or(&self.observations, |(_, y)| y)
     }
 
     /// An engine over some rows, or all.
@@ -204,13 +221,77 @@ impl<'a> Problem<'a> {
         choice: EngineChoice,
         some: Option<&'b (Matrix, Observations)>,
     ) -> Result<Box<dyn Engine + 'b>> {
-        let (x, y) = some.map_or((self.x, &self.observations), |(x, y)| (x.into(), y));
+        let (x, y) = (some.map_or(self.x, |(x, _)| x.into()), self.observations_of(some));
         let rows = StandardRows::new(x, &self.scalers[0]);
         Ok(match choice {
             EngineChoice::Auto => Box::new(Auto::new(rows, y.clone())),
             EngineChoice::Dense => Box::new(auto::dense(&rows, y.clone())?),
             EngineChoice::Weight => Box::new(Weight::new(rows, y.clone())),
         })
+    }
+
+    /// What learning directions starts from, its layout and θ: the model that has the same
+    /// projections and a length-scale per column.
+    fn plain(
+        &self,
+        search: &mut Search<'_, '_>,
+        engine: &mut dyn Engine,
+        rows: usize,
+    ) -> Result<(Layout, Vec<f64>)> {
+        let config = Config {
+            learn_directions: false,
+            learn_weights: false,
+            ard: true,
+            ..search.config.clone()
+        };
+        let layout = Layout::new(&config, self.layout.projections().clone())?;
+        let best = search.starts(engine, &layout, rows, &layout.start())?;
+        self.layout.learning_from(&layout, &layout.hyperparameters(&best.point))
+    }
+
+    /// Finds out where learning directions starts on these rows, and how far it may go.
+    fn before_learning(&self, search: &mut Search<'_, '_>, rows: usize) -> Result<Learning> {
+        let (seed, choice) = (search.config.seed, search.config.engine);
+        let all = rows == self.x.rows();
+        let part = if all { (0..rows).collect() } else { self.sampled(rows, seed, 0) };
+        let splits = learn::splits(&part, self.layout.len(), seed);
+        let sets: Vec<_> =
+            splits.iter().map(|s| (self.rows(&s.learn), self.rows(&s.ask))).collect();
+        search.later = (1 + sets.len()) as f64 * learn::EVALUATIONS as f64;
+        let mut trials = Vec::new();
+        for (set, (x, y)) in &sets {
+            let mut engine = self.engine(choice, Some(set))?;
+            search.values = set.1.values();
+            let (layout, first) = self.plain(search, engine.as_mut(), set.1.rows())?;
+            let ask = StandardRows::new(x.into(), &self.scalers[0]).block(0..y.rows());
+            trials.push((engine, layout, Outcome::at(first), set, ask, y));
+        }
+        let mut asked = learn::Asked::default();
+        let most = search.config.max_evaluations.unwrap_or(learn::EVALUATIONS);
+        // Once no trial has anything more to learn the answers would not change.
+        while let Some(evaluations) = asked.next(most)
+            && trials.iter().any(|trial| trial.2.stop == Stop::Limit)
+        {
+            let mut densities = Vec::new();
+            for (engine, layout, reached, set, ask, y) in &mut trials {
+                if reached.stop == Stop::Limit {
+                    let rows = set.1.rows();
+                    search.values = set.1.values();
+                    *reached = search.learn(engine.as_mut(), layout, rows, reached, evaluations)?;
+                }
+                let prior = layout.prior_at(&reached.point);
+                for (target, (_, posterior)) in engine.posteriors(&prior)?.iter().enumerate() {
+                    let f = posterior.marginals(&prior, ask);
+                    densities.extend(learn::log_densities(&f, prior.noise_variance, y, target));
+                }
+            }
+            asked.answer(densities);
+        }
+        let some = (!all).then(|| self.rows(&part));
+        let mut engine = self.engine(choice, some.as_ref())?;
+        search.values = self.observations_of(some.as_ref()).values();
+        let (layout, first) = self.plain(search, engine.as_mut(), rows)?;
+        Ok(Learning { layout, first, most: asked.stop_at() })
     }
 
     fn condition(
@@ -242,138 +323,6 @@ impl<'a> Problem<'a> {
         }
         Ok(models)
     }
-}
-
-/// The search for θ, in one or two stages.
-struct Search<'a, 'p> {
-    config: &'a Config,
-    layout: &'a Layout,
-    progress: &'a mut ProgressFn<'p>,
-    evaluations: usize,
-    later: f64,
-    /// Observed values searched on.
-    values: f64,
-}
-
-impl Search<'_, '_> {
-    /// The best of all starts.
-    fn starts(&mut self, engine: &mut dyn Engine, rows: usize, first: &[f64]) -> Result<Outcome> {
-        let mut best: Option<Outcome> = None;
-        for index in 0..self.config.starts {
-            let theta = match index {
-                0 => first.to_vec(),
-                _ => scattered(first, self.config.seed, index),
-            };
-            let outcome = match self.config.optimizer {
-                Optimizer::Lbfgs => {
-                    let mut options = Lbfgs::default();
-                    options.evaluations =
-                        self.config.max_evaluations.unwrap_or(options.evaluations);
-                    self.lbfgs(engine, rows, index, &theta, &options)?
-                }
-                Optimizer::Adam => self.adam(engine, rows, index, &theta)?,
-            };
-            if best.as_ref().is_none_or(|b| outcome.value < b.value) {
-                best = Some(outcome);
-            }
-        }
-        best.filter(|b| b.value.is_finite()).ok_or(Error::NoFiniteStart)
-    }
-
-    /// At most `most` evaluations on more rows, from where fewer of them led. The likelihood of
-    /// `growth` times the rows is about that much more curved.
-    fn finish(
-        &mut self,
-        engine: &mut dyn Engine,
-        rows: usize,
-        from: Outcome,
-        growth: f64,
-        most: usize,
-    ) -> Result<Outcome> {
-        let mut curvature = from.curvature;
-        for pair in &mut curvature {
-            pair.change.iter_mut().for_each(|c| *c *= growth);
-        }
-        let evaluations = self.config.max_evaluations.unwrap_or(most).min(most);
-        let options = Lbfgs { evaluations, curvature, ..Lbfgs::default() };
-        let outcome = self.lbfgs(engine, rows, 0, &from.point, &options)?;
-        // If all rows cannot be evaluated there, the part's word stands.
-        let found = outcome.value.is_finite();
-        Ok(if found { outcome } else { Outcome { curvature: Vec::new(), ..from } })
-    }
-
-    fn lbfgs(
-        &mut self,
-        engine: &mut dyn Engine,
-        rows: usize,
-        index: u32,
-        theta: &[f64],
-        options: &Lbfgs,
-    ) -> Result<Outcome> {
-        let value_tolerance = STEP_TOLERANCE * self.values;
-        let options = &Lbfgs { value_tolerance, ..options.clone() };
-        self.run(rows, index, |layout, observer| {
-            let objective = |t: &[f64], g: &mut [f64]| layout.evaluate(engine, t, g);
-            lbfgs(theta, options, objective, observer)
-        })
-    }
-
-    fn adam(
-        &mut self,
-        engine: &mut dyn Engine,
-        rows: usize,
-        index: u32,
-        theta: &[f64],
-    ) -> Result<Outcome> {
-        let recipe = Adam::default();
-        let evaluations = self.config.max_evaluations.unwrap_or(recipe.evaluations);
-        // The paper's tolerance is per row.
-        let tolerance = recipe.tolerance * self.values;
-        let options = Adam { evaluations, tolerance, ..recipe };
-        self.run(rows, index, |layout, observer| {
-            let objective = |t: &[f64], g: &mut [f64]| layout.evaluate(engine, t, g);
-            adam(theta, &options, objective, observer)
-        })
-    }
-
-    /// Runs one search under the caller's eyes.
-    fn run(
-        &mut self,
-        rows: usize,
-        start: u32,
-        body: impl FnOnce(&Layout, &mut dyn FnMut(&Step) -> ControlFlow<()>) -> Result<Outcome>,
-    ) -> Result<Outcome> {
-        let (starts, later, progress) = (self.config.starts, self.later, &mut self.progress);
-        let mut observer = |step: &Step| {
-            progress(&Progress {
-                rows,
-                start,
-                starts,
-                evaluations: step.evaluations,
-                limit: step.limit,
-                later,
-                objective: -step.best,
-            })
-        };
-        let outcome = body(self.layout, &mut observer)?;
-        self.evaluations += outcome.evaluations;
-        if outcome.stop == Stop::Cancelled {
-            return Err(Error::Cancelled { evaluations: self.evaluations });
-        }
-        Ok(outcome)
-    }
-}
-
-/// A starting point scattered around the first one.
-fn scattered(first: &[f64], seed: u64, index: u32) -> Vec<f64> {
-    let mut rng = stream(seed, Purpose::Starts, index);
-    let scatter = |t: &f64| t + Distribution::<f64>::sample(&StandardNormal, &mut rng);
-    let mut theta: Vec<f64> = first.iter().map(scatter).collect();
-    // The last entry is the constant mean, which is near 0 on standardised targets.
-    if let Some(mean) = theta.last_mut() {
-        *mean = 0.0;
-    }
-    theta
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 //! and gradient together.
 //!
 //! θ = (log length-scales, log variances, log(σ² − lowest noise), c). Which length-scales and
-//! variances there are depends on the model; see [`Layout`].
+//! variances there are depends on the model; see [`Layout`]. Learned directions are in θ as the
+//! entries of W over their prior's standard deviations, in place of the length-scales, and their
+//! Gaussian prior is in the value.
 
 use crate::config::Config;
 use crate::data::Matrix;
@@ -17,6 +19,9 @@ use serde::{Deserialize, Serialize};
 const LARGEST_LOG: f64 = 20.0;
 /// Width of the noise prior's edges, as in the paper.
 const NOISE_EDGE: f64 = 0.01;
+/// A learned direction may look along a column that the plain model found no use for; its prior
+/// there is this much narrower than along the average column.
+const NARROWEST: f64 = 0.1;
 
 /// The hyperparameters of a model, in standardised units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,21 +53,49 @@ pub struct Layout {
     ard: bool,
     learn_weights: bool,
     noise_bounds: (f64, f64),
+    /// τ_c, one per column, if directions are learned: the prior of W's entries is N(0, τ_c²).
+    entry_scales: Option<Vec<f64>>,
 }
 
 impl Layout {
-    /// The layout of `config` over these projections.
+    /// The layout of `config` over these projections. If directions are learned these are the
+    /// start, and the prior of their entries is as wide as the start's own.
     pub fn new(config: &Config, projections: Projections) -> Result<Self> {
         for &degree in projections.degrees() {
             config.kernel.check_degree(degree)?;
         }
+        let columns = projections.matrix().columns();
+        let entry = 0.5 / (columns as f64).sqrt();
         Ok(Self {
             projections,
             sub_kernel: config.kernel,
             ard: config.ard,
             learn_weights: config.learn_weights,
             noise_bounds: config.noise_bounds,
+            entry_scales: config.learn_directions.then(|| vec![entry; columns]),
         })
+    }
+
+    /// This layout, of learned directions, at a fitted model of the same projections that had a
+    /// length-scale per column, and the θ which stands for that model here.
+    ///
+    /// Random directions behind such length-scales have entries N(0, 1/σ_c²): the prior of learned
+    /// ones is the one that random ones are drawn from.
+    pub fn learning_from(&self, plain: &Layout, h: &Hyperparameters) -> Result<(Self, Vec<f64>)> {
+        let views = plain.prior(h).kernel.views;
+        let mut squares = vec![0.0; views.columns()];
+        for r in 0..views.rows() {
+            squares.iter_mut().zip(views.row(r)).for_each(|(s, w)| *s += w * w);
+        }
+        let mean = (squares.iter().sum::<f64>() / squares.len() as f64).max(f64::MIN_POSITIVE);
+        let least = NARROWEST * NARROWEST * mean;
+        let scale = |s: &f64| (s.max(least) / views.rows() as f64).sqrt();
+        let entry_scales = Some(squares.iter().map(scale).collect());
+        let (projections, length_scales) = unit_rows(&views, &self.projections);
+        let layout = Self { projections, entry_scales, ..self.clone() };
+        let h = Hyperparameters { column_length_scales: Vec::new(), length_scales, ..h.clone() };
+        let theta = layout.theta(&h)?;
+        Ok((layout, theta))
     }
 
     /// The projections.
@@ -70,10 +103,14 @@ impl Layout {
         &self.projections
     }
 
-    /// Number of length-scales in θ.
+    /// Number of length-scales, or of entries of W, in θ.
     fn scales(&self) -> usize {
         let p = self.projections.matrix();
-        if self.ard { p.columns() } else { p.rows() }
+        match (&self.entry_scales, self.ard) {
+            (Some(_), _) => p.rows() * p.columns(),
+            (None, true) => p.columns(),
+            (None, false) => p.rows(),
+        }
     }
 
     /// Number of variances in θ.
@@ -104,7 +141,13 @@ impl Layout {
             squares.extend(std::iter::repeat_n(square.max(f64::MIN_POSITIVE), degree));
             row += degree;
         }
-        let mut theta: Vec<f64> = if self.ard {
+        let mut theta: Vec<f64> = if let Some(tau) = &self.entry_scales {
+            let entry = |r: usize, c: usize| p[(r, c)] / (2.0 * squares[r].sqrt() * tau[c]);
+            (0..p.rows())
+                .flat_map(|r| (0..p.columns()).map(move |c| (r, c)))
+                .map(|(r, c)| entry(r, c))
+                .collect()
+        } else if self.ard {
             let mean = squares.iter().sum::<f64>() / squares.len() as f64;
             vec![0.5 * (4.0 * mean).ln(); p.columns()]
         } else {
@@ -117,12 +160,32 @@ impl Layout {
         theta
     }
 
-    /// The hyperparameters that θ stands for.
+    /// W with the entries that θ has, if directions are learned.
+    fn learned_views(&self, theta: &[f64]) -> Option<Matrix> {
+        let tau = self.entry_scales.as_ref()?;
+        let (rows, columns) = (self.projections.matrix().rows(), tau.len());
+        let entry =
+            |r: usize, c: usize| theta[r * columns + c].clamp(-LARGEST_LOG, LARGEST_LOG) * tau[c];
+        Some(Matrix::from_fn(rows, columns, entry))
+    }
+
+    /// This layout over the projections that θ stands for: if directions are learned, rows of
+    /// length 1.
+    #[must_use]
+    pub fn settled(&self, theta: &[f64]) -> Self {
+        let views = self.learned_views(theta);
+        let learned = views.map(|w| unit_rows(&w, &self.projections).0);
+        Self { projections: learned.unwrap_or_else(|| self.projections.clone()), ..self.clone() }
+    }
+
+    /// The hyperparameters that θ stands for. If directions are learned they are those of
+    /// [`Layout::settled`].
     pub fn hyperparameters(&self, theta: &[f64]) -> Hyperparameters {
+        let learned = self.learned_views(theta).map(|w| unit_rows(&w, &self.projections).1);
         let theta: Vec<f64> = theta.iter().map(|t| t.clamp(-LARGEST_LOG, LARGEST_LOG)).collect();
         let (scales, rest) = theta.split_at(self.scales());
         let (variances, rest) = rest.split_at(self.variances());
-        let scales: Vec<f64> = scales.iter().map(|t| t.exp()).collect();
+        let scales = learned.unwrap_or_else(|| scales.iter().map(|t| t.exp()).collect());
         let (column_length_scales, length_scales) =
             if self.ard { (scales, Vec::new()) } else { (Vec::new(), scales) };
         let j = self.projections.degrees().len();
@@ -144,8 +207,14 @@ impl Layout {
     /// The θ that stands for these hyperparameters, as nearly as the model can.
     pub fn theta(&self, h: &Hyperparameters) -> Result<Vec<f64>> {
         self.check(h)?;
-        let scales = if self.ard { &h.column_length_scales } else { &h.length_scales };
-        let mut theta: Vec<f64> = scales.iter().map(|s| s.ln()).collect();
+        let mut theta: Vec<f64> = if let Some(tau) = &self.entry_scales {
+            let p = self.projections.matrix();
+            let rows = h.length_scales.iter().enumerate();
+            rows.flat_map(|(r, l)| p.row(r).iter().zip(tau).map(move |(p, t)| p / l / t)).collect()
+        } else {
+            let scales = if self.ard { &h.column_length_scales } else { &h.length_scales };
+            scales.iter().map(|s| s.ln()).collect()
+        };
         if self.learn_weights {
             theta.extend(h.variances.iter().map(|v| v.ln()));
         } else {
@@ -204,6 +273,15 @@ impl Layout {
         }
     }
 
+    /// The prior at θ.
+    pub fn prior_at(&self, theta: &[f64]) -> Prior {
+        let mut prior = self.prior(&self.hyperparameters(theta));
+        if let Some(views) = self.learned_views(theta) {
+            prior.kernel.views = views;
+        }
+        prior
+    }
+
     /// The value to minimise at θ; writes its gradient. ∞ where the prior cannot be evaluated.
     pub fn evaluate(
         &self,
@@ -211,7 +289,7 @@ impl Layout {
         theta: &[f64],
         gradient: &mut [f64],
     ) -> Result<f64> {
-        let prior = self.prior(&self.hyperparameters(theta));
+        let prior = self.prior_at(theta);
         let evaluation = match engine.evaluate(&prior) {
             Ok(evaluation) => evaluation,
             Err(e) if e.is_recoverable() => return Ok(f64::INFINITY),
@@ -219,13 +297,21 @@ impl Layout {
         };
         let (log_noise_prior, noise_slope) = smoothed_box(prior.noise_variance, self.noise_bounds);
         self.chain_rule(&prior, &evaluation, noise_slope, gradient);
+        let mut log_prior = log_noise_prior;
+        if self.entry_scales.is_some() {
+            for (slope, u) in gradient.iter_mut().zip(&theta[..self.scales()]) {
+                let u = u.clamp(-LARGEST_LOG, LARGEST_LOG);
+                log_prior -= 0.5 * u * u;
+                *slope += u;
+            }
+        }
         // Beyond the largest logarithm the value is constant.
         for (slope, t) in gradient.iter_mut().zip(theta) {
             if t.abs() > LARGEST_LOG {
                 *slope = 0.0;
             }
         }
-        Ok(-evaluation.log_marginal_likelihood - log_noise_prior)
+        Ok(-evaluation.log_marginal_likelihood - log_prior)
     }
 
     fn chain_rule(&self, prior: &Prior, e: &Evaluation, noise_slope: f64, gradient: &mut [f64]) {
@@ -236,6 +322,10 @@ impl Layout {
         let views = &prior.kernel.views;
         for r in 0..views.rows() {
             for c in 0..views.columns() {
+                if let Some(tau) = &self.entry_scales {
+                    scales[r * tau.len() + c] = -e.views[(r, c)] * tau[c];
+                    continue;
+                }
                 scales[if self.ard { c } else { r }] += e.views[(r, c)] * views[(r, c)];
             }
         }
@@ -245,6 +335,19 @@ impl Layout {
         rest[0] = -(e.noise_variance + noise_slope) * (prior.noise_variance - self.noise_bounds.0);
         rest[1] = -e.mean;
     }
+}
+
+/// W as rows of length 1 and the length-scales that divide them. A row of W that is as good as 0
+/// points nowhere: the one of `otherwise` stands in, with a length-scale to match.
+fn unit_rows(views: &Matrix, otherwise: &Projections) -> (Projections, Vec<f64>) {
+    let shortest = (-LARGEST_LOG).exp();
+    let length = |r: usize| views.row(r).iter().map(|w| w * w).sum::<f64>().sqrt();
+    let lengths: Vec<f64> = (0..views.rows()).map(length).collect();
+    let matrix = Matrix::from_fn(views.rows(), views.columns(), |r, c| {
+        if lengths[r] > shortest { views[(r, c)] / lengths[r] } else { otherwise.matrix()[(r, c)] }
+    });
+    let scales = lengths.iter().map(|l| 1.0 / l.max(shortest)).collect();
+    (otherwise.with_matrix(matrix), scales)
 }
 
 /// The paper's smoothed box prior on σ²: flat on [low, high], with Gaussian edges. The log density
@@ -262,102 +365,4 @@ fn smoothed_box(value: f64, (low, high): (f64, f64)) -> (f64, f64) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::dense::Dense;
-    use rand_distr::{Distribution, StandardNormal};
-
-    fn rows(n: usize, d: usize) -> (Matrix, Vec<f64>) {
-        let mut rng = crate::rng::stream(3, crate::rng::Purpose::Samples, 0);
-        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
-        let x = Matrix::from_fn(n, d, |_, _| normal());
-        let y = (0..n).map(|i| (x[(i, 0)] + x[(i, 1)]).sin() + 0.3 * normal()).collect();
-        (x, y)
-    }
-
-    /// Largest difference between the gradient and central differences, over the largest entry.
-    fn gradient_error(config: &Config) -> f64 {
-        let (x, y) = rows(40, 6);
-        let p = Projections::choose(config.directions, &config.degrees.resolve(6), 6, 7).unwrap();
-        let layout = Layout::new(config, p).unwrap();
-        let mut engine = Dense::new(x, y);
-        let mut rng = crate::rng::stream(8, crate::rng::Purpose::Starts, 0);
-        let theta: Vec<f64> = layout
-            .start()
-            .iter()
-            .map(|t| t + 0.3 * Distribution::<f64>::sample(&StandardNormal, &mut rng))
-            .collect();
-        let mut gradient = vec![0.0; layout.len()];
-        layout.evaluate(&mut engine, &theta, &mut gradient).unwrap();
-        let largest = gradient.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
-        let mut unused = vec![0.0; layout.len()];
-        let mut worst = 0.0_f64;
-        for i in 0..theta.len() {
-            let mut at = |step: f64| {
-                let mut moved = theta.clone();
-                moved[i] += step;
-                layout.evaluate(&mut engine, &moved, &mut unused).unwrap()
-            };
-            // Fourth-order differences, so that the step's own error stays below 1e-9; but short
-            // ones for Matérn 1/2, so that no two rows change sides at its kink.
-            let h = if config.kernel == SubKernel::Matern12 { 1e-6 } else { 1e-3 };
-            let slope = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
-            worst = worst.max((slope - gradient[i]).abs() / largest);
-        }
-        worst
-    }
-
-    #[test]
-    fn gradients_match_differences_for_every_model_and_kernel() {
-        for (name, _) in Config::presets() {
-            for (kernel_name, kernel) in SubKernel::ALL {
-                let config = Config { kernel, ..Config::preset(name).unwrap() };
-                if kernel == SubKernel::Cosine && config.degrees.resolve(6).iter().any(|d| *d > 1) {
-                    continue;
-                }
-                let error = gradient_error(&config);
-                assert!(error < 1e-6, "{name} with {kernel_name}: {error}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_noise_prior_is_part_of_value_and_gradient() {
-        let config = Config { noise_bounds: (1e-4, 0.05), ..Config::default() };
-        assert!(gradient_error(&config) < 1e-6);
-        assert_eq!(smoothed_box(0.5, (1e-4, 10.0)), (0.0, 0.0));
-        assert_eq!(smoothed_box(10.01, (1e-4, 10.0)).0, -0.5 * (10.01_f64 - 10.0).powi(2) / 1e-4);
-        assert!(smoothed_box(1e-5, (1e-4, 10.0)).1 > 0.0);
-    }
-
-    #[test]
-    fn theta_and_hyperparameters_round_trip() {
-        for (name, _) in Config::presets() {
-            let config = Config::preset(name).unwrap();
-            let p =
-                Projections::choose(config.directions, &config.degrees.resolve(6), 6, 7).unwrap();
-            let layout = Layout::new(&config, p).unwrap();
-            let theta: Vec<f64> = (0..layout.len()).map(|i| 0.1 * i as f64 - 0.5).collect();
-            let back = layout.theta(&layout.hyperparameters(&theta)).unwrap();
-            for (a, b) in theta.iter().zip(&back) {
-                assert!((a - b).abs() < 1e-12, "{name}: {theta:?} {back:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_theta_out_of_range_is_flat() {
-        let (x, y) = rows(10, 2);
-        let config = Config::preset("gam").unwrap();
-        let p = Projections::choose(config.directions, &[1, 1], 2, 7).unwrap();
-        let layout = Layout::new(&config, p).unwrap();
-        let mut engine = Dense::new(x, y);
-        let mut theta = layout.start();
-        let mut gradient = [0.0; 5];
-        theta[0] = 50.0;
-        let value = layout.evaluate(&mut engine, &theta, &mut gradient).unwrap();
-        theta[0] = 20.0;
-        assert_eq!(value, layout.evaluate(&mut engine, &theta, &mut [0.0; 5]).unwrap());
-        assert!(value.is_finite() && gradient[0] == 0.0 && gradient[1] != 0.0);
-    }
-}
+mod tests;

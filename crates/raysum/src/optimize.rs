@@ -47,6 +47,14 @@ pub struct Outcome {
     pub curvature: Vec<Curvature>,
 }
 
+impl Outcome {
+    /// What is known before any evaluation.
+    pub fn at(point: Vec<f64>) -> Self {
+        let stop = Stop::Limit;
+        Self { point, value: f64::INFINITY, evaluations: 0, stop, curvature: Vec::new() }
+    }
+}
+
 /// A step and the change of the gradient along it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curvature {

@@ -1,4 +1,5 @@
-//! The projections P_j: axes, Gaussian, uniform on the sphere, and diverse directions.
+//! The projections P_j: axes, Gaussian, uniform on the sphere, and two kinds of evenly spread
+//! directions.
 
 use crate::data::Matrix;
 use crate::error::{Error, Result};
@@ -27,15 +28,19 @@ pub enum Directions {
     Sphere,
     /// Unit vectors spread as evenly as can be (divided by √D_j), the paper's DPA.
     Diverse,
+    /// The same with the energy distance to the uniform distribution in place of the paper's
+    /// fourth powers: closer to the limit of ever more directions where d is small.
+    Energy,
 }
 
 impl Directions {
     /// Every choice with its name.
-    pub const ALL: [(&'static str, Directions); 4] = [
+    pub const ALL: [(&'static str, Directions); 5] = [
         ("axes", Directions::Axes),
         ("gaussian", Directions::Gaussian),
         ("sphere", Directions::Sphere),
         ("diverse", Directions::Diverse),
+        ("energy", Directions::Energy),
     ];
 
     /// The name of the choice.
@@ -75,6 +80,11 @@ impl Projections {
         Ok(Self { matrix, degrees })
     }
 
+    /// Projections of the same degrees with other entries; `matrix` has the same shape.
+    pub(crate) fn with_matrix(&self, matrix: Matrix) -> Self {
+        Self { matrix, degrees: self.degrees.clone() }
+    }
+
     /// Chooses projections for `columns` features; the same seed gives the same projections.
     pub fn choose(
         directions: Directions,
@@ -98,11 +108,12 @@ impl Projections {
             }
             Directions::Gaussian => normal(rows),
             Directions::Sphere => unit_rows(normal(rows)),
-            Directions::Diverse if rows <= columns => {
+            Directions::Diverse | Directions::Energy if rows <= columns => {
                 let q = linalg::orthonormal_rows(normal(rows).as_slice(), rows, columns);
                 Matrix::from_row_major(rows, columns, q)?
             }
-            Directions::Diverse => spread(normal(rows)),
+            Directions::Diverse => spread(normal(rows), fourth_power),
+            Directions::Energy => spread(normal(rows), energy),
         };
         if directions != Directions::Axes {
             let mut row = 0;
@@ -164,11 +175,27 @@ fn unit_rows(mut m: Matrix) -> Matrix {
     m
 }
 
-/// Minimises Σ_{j≠j'} (η_j·η_j')⁴ over unit rows, from `start`.
+/// The paper's loss of two unit vectors with cosine c, and its slope.
+fn fourth_power(c: f64) -> (f64, f64) {
+    (c.powi(4), 4.0 * c.powi(3))
+}
+
+/// The loss whose sum is the energy distance of the set ±η_j to the uniform distribution on the
+/// sphere, up to a constant: −|η − η'| − |η + η'|, here 0 for orthogonal vectors.
+fn energy(c: f64) -> (f64, f64) {
+    // Two vectors on one line push each other apart with infinite force; a large one will do.
+    const NEAREST: f64 = 1e-10;
+    let apart = |c: f64| (2.0 - 2.0 * c).max(NEAREST).sqrt();
+    let (minus, plus) = (apart(c), apart(-c));
+    (2.0 * std::f64::consts::SQRT_2 - minus - plus, 1.0 / minus - 1.0 / plus)
+}
+
+/// Minimises Σ_{j≠j'} loss(η_j·η_j') over unit rows, from `start`. `pair_loss` gives the loss of a
+/// cosine and its slope.
 ///
 /// The search runs over rows v of any length with η = v/|v|, so it is unconstrained; the chain
 /// rule projects each gradient to the tangent plane, (g − η(η·g))/|v|.
-fn spread(start: Matrix) -> Matrix {
+fn spread(start: Matrix, pair_loss: fn(f64) -> (f64, f64)) -> Matrix {
     let (rows, columns) = (start.rows(), start.columns());
     let start = unit_rows(start);
     let loss = |v: &[f64], gradient: &mut [f64]| -> std::result::Result<f64, Infallible> {
@@ -181,11 +208,13 @@ fn spread(start: Matrix) -> Matrix {
         let mut gram = linalg::product_transposed(&unit, &unit, columns, linalg::Threads::All);
         let mut value = 0.0;
         for i in 0..rows {
-            gram[i * rows + i] = 0.0;
             for c in &mut gram[i * rows..(i + 1) * rows] {
-                value += c.powi(4);
-                *c = 8.0 * c.powi(3);
+                let (loss, slope) = pair_loss(*c);
+                value += loss;
+                *c = 2.0 * slope;
             }
+            // A row is no pair with itself; what it added to the value is the same everywhere.
+            gram[i * rows + i] = 0.0;
         }
         let g = linalg::transposed_product(&gram, &unit, rows, linalg::Threads::All);
         for (i, norm) in norms.iter().enumerate() {
@@ -211,19 +240,49 @@ fn spread(start: Matrix) -> Matrix {
 mod tests {
     use super::*;
 
+    fn chosen(kind: Directions, j: usize, d: usize, seed: u64) -> Projections {
+        Projections::choose(kind, &vec![1; j], d, seed).unwrap()
+    }
+
     fn diverse(j: usize, d: usize, seed: u64) -> Projections {
-        Projections::choose(Directions::Diverse, &vec![1; j], d, seed).unwrap()
+        chosen(Directions::Diverse, j, d, seed)
     }
 
     #[test]
-    fn up_to_d_diverse_directions_are_orthonormal() {
-        for (j, d) in [(1, 1), (3, 7), (20, 20), (20, 128)] {
-            let p = diverse(j, d, 5);
-            assert!(p.diversity_loss() < 1e-25, "{}", p.diversity_loss());
-            for i in 0..j {
-                assert!((dot(p.matrix().row(i), p.matrix().row(i)) - 1.0).abs() < 1e-13);
+    fn up_to_d_spread_directions_are_orthonormal() {
+        for kind in [Directions::Diverse, Directions::Energy] {
+            for (j, d) in [(1, 1), (3, 7), (20, 20), (20, 128)] {
+                let p = chosen(kind, j, d, 5);
+                assert!(p.diversity_loss() < 1e-25, "{}", p.diversity_loss());
+                for i in 0..j {
+                    assert!((dot(p.matrix().row(i), p.matrix().row(i)) - 1.0).abs() < 1e-13);
+                }
             }
         }
+    }
+
+    #[test]
+    fn in_the_plane_the_energy_spaces_lines_equally() {
+        for j in [3, 5, 16] {
+            let angle = chosen(Directions::Energy, j, 2, 1).smallest_angle().unwrap();
+            assert!((angle - 180.0 / j as f64).abs() < 1e-2, "J = {j}: {angle} degrees");
+        }
+    }
+
+    #[test]
+    fn slopes_of_the_pair_losses_match_differences_and_stay_finite() {
+        for loss in [fourth_power, energy] {
+            for c in [-0.9, -0.3, 0.0, 0.5, 0.99] {
+                let h = 1e-6;
+                let slope = (loss(c + h).0 - loss(c - h).0) / (2.0 * h);
+                assert!((slope - loss(c).1).abs() < 1e-6, "{c}: {slope}");
+            }
+            assert!(loss(1.0).0.is_finite() && loss(1.0).1.is_finite());
+            assert_eq!(loss(1.0).1, -loss(-1.0).1);
+        }
+        // Rows that start on one line are no trouble either.
+        let twins = Matrix::from_fn(3, 2, |i, j| if i < 2 { 1.0 } else { j as f64 });
+        assert!(spread(twins, energy).as_slice().iter().all(|v| v.is_finite()));
     }
 
     #[test]

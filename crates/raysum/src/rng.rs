@@ -17,6 +17,8 @@ pub enum Purpose {
     Subset = 5,
     /// Functions drawn from the prior or the posterior.
     Functions = 6,
+    /// The folds by which learning directions is stopped.
+    Stopping = 7,
 }
 
 /// The stream for `purpose`, number `index` (a start, a repeat, …).

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 22] = [
+const ORDER: [&str; 24] = [
     "error",
     "named",
     "file",
@@ -23,6 +23,8 @@ const ORDER: [&str; 22] = [
     "metrics",
     "model",
     "online",
+    "search",
+    "learn",
     "fit",
     "persist",
     "lib",

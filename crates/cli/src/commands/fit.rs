@@ -85,7 +85,7 @@ fn fit(
 ) -> Result<Fitted> {
     let started = Instant::now();
     let mut evaluations = 0;
-    let mut first: Option<Hyperparameters> = None;
+    let mut first: Option<Model> = None;
     let mut holdouts = Vec::new();
     let count = |models: &[Model]| models.first().map_or(0, |model| model.report().evaluations);
     if let Some(split) = splits::holdout(table.rows(), share, config.seed) {
@@ -101,18 +101,22 @@ fn fit(
             holdouts.push(Holdout { rows: y.len(), scores, standardised });
         }
         evaluations += count(&models);
-        first = models.first().map(|model| model.hyperparameters().clone());
+        first = models.into_iter().next();
     }
     let data = table.labels.some(&table.x, targets)?;
     let models = match first {
-        // A tenth more of so many rows would not move the hyperparameters.
-        Some(found) if data.rows() > MANY_ROWS || config.subset.is_some() => {
-            config.condition_targets(&data, &found)?
+        // A tenth more of so many rows would not move the hyperparameters. Learned directions are
+        // kept: held-out rows have told when to stop.
+        Some(found)
+            if data.rows() > MANY_ROWS || config.subset.is_some() || config.learn_directions =>
+        {
+            let projections = found.projections().clone();
+            config.condition_along(&data, projections, found.hyperparameters())?
         }
         // Starting from a good point, further starts would find the same again.
         Some(found) => {
             let again = Config { starts: 1, ..config.clone() };
-            search(&again, &data, Some(&found), "fit on all rows", voice)?
+            search(&again, &data, Some(found.hyperparameters()), "fit on all rows", voice)?
         }
         None => search(config, &data, None, "fit on all rows", voice)?,
     };

@@ -1,0 +1,150 @@
+//! The settings of a model and of its search, as changes to a preset.
+
+use super::YesNo;
+use clap::Args as ClapArgs;
+use raysum::{Config, Degrees, Directions, EngineChoice, Optimizer, SubKernel};
+
+/// Changes to a preset, and how to search.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct ModelArgs {
+    /// Number of one-dimensional projections, or d for one per column (short for --degrees Jx1)
+    #[arg(long, short = 'J', value_name = "J", conflicts_with = "degrees", value_parser = ones)]
+    pub(crate) projections: Option<Degrees>,
+
+    /// Degrees of the sub-kernels, as number x dimensions: 20x1, dx1, 1xd, 4x1,4x2,4x3
+    #[arg(long)]
+    pub(crate) degrees: Option<Degrees>,
+
+    /// Sub-kernel: rbf, cosine, matern12, matern32, matern52 or imq
+    #[arg(long)]
+    pub(crate) kernel: Option<SubKernel>,
+
+    /// How directions are chosen: axes, gaussian, sphere, diverse or energy
+    #[arg(long)]
+    pub(crate) directions: Option<Directions>,
+
+    /// Learn a length-scale per column and apply it before projecting
+    #[arg(long, value_name = "YES|NO")]
+    pub(crate) ard: Option<YesNo>,
+
+    /// Learn a weight per sub-kernel (otherwise all weigh the same)
+    #[arg(long, value_name = "YES|NO")]
+    pub(crate) learn_weights: Option<YesNo>,
+
+    /// Learn the directions too, starting from those chosen (--ard must be no)
+    #[arg(long, value_name = "YES|NO")]
+    pub(crate) learn_directions: Option<YesNo>,
+
+    /// Who does the algebra: dense (any model, up to 30,000 rows), weight (linear in the rows, for
+    /// sums of one-dimensional functions) or auto (the cheaper one; results are the same)
+    #[arg(long, default_value = "auto")]
+    pub(crate) engine: EngineChoice,
+
+    /// Search hyperparameters on this many random rows only; the model still learns from all
+    /// [default: above 20,000 rows, start on 10,000 (then 100,000 above 300,000), finish on all]
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(2..))]
+    pub(crate) subset: Option<u64>,
+
+    /// lbfgs, or adam (the paper's recipe, slower)
+    #[arg(long, default_value = "lbfgs")]
+    pub(crate) optimizer: Optimizer,
+
+    /// Most evaluations of the likelihood per start [default: 200, 1000 with adam, 800 for learned
+    /// directions]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_evaluations: Option<u32>,
+
+    /// Starting points of the search; the best marginal likelihood wins
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) starts: u32,
+
+    /// Range of the noise variance, as a share of the target's variance
+    #[arg(long, value_name = "LOW,HIGH", default_value = "1e-4,10", value_parser = noise_bounds)]
+    pub(crate) noise_bounds: (f64, f64),
+
+    /// Seed of everything random
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+impl ModelArgs {
+    /// The preset with the changes that were asked for.
+    pub(crate) fn config(&self, preset: &str) -> raysum::Result<Config> {
+        let mut config = Config::preset(preset)?;
+        if let Some(degrees) = self.projections.as_ref().or(self.degrees.as_ref()) {
+            config.degrees = degrees.clone();
+        }
+        config.kernel = self.kernel.unwrap_or(config.kernel);
+        config.directions = self.directions.unwrap_or(config.directions);
+        config.ard = self.ard.map_or(config.ard, YesNo::is_yes);
+        config.learn_weights = self.learn_weights.map_or(config.learn_weights, YesNo::is_yes);
+        let learn = self.learn_directions.map(YesNo::is_yes);
+        config.learn_directions = learn.unwrap_or(config.learn_directions);
+        config.engine = self.engine;
+        config.subset = self.subset.map(|rows| rows as usize);
+        config.optimizer = self.optimizer;
+        config.max_evaluations = self.max_evaluations.map(|n| n as usize);
+        config.starts = self.starts;
+        config.noise_bounds = self.noise_bounds;
+        config.seed = self.seed;
+        config.check()?;
+        Ok(config)
+    }
+}
+
+fn ones(j: &str) -> Result<Degrees, String> {
+    format!("{j}x1").parse().map_err(|_| "write a number from 1, or d".to_string())
+}
+
+fn noise_bounds(text: &str) -> Result<(f64, f64), String> {
+    let number = |part: &str| part.trim().parse::<f64>().ok();
+    text.split_once(',')
+        .and_then(|(low, high)| Some((number(low)?, number(high)?)))
+        .filter(|(low, high)| *low > 0.0 && high > low && high.is_finite())
+        .ok_or("write two numbers, the lower above 0: 1e-4,10".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Args, Command};
+    use super::*;
+    use clap::Parser;
+
+    fn config(words: &str) -> Config {
+        let line = format!("raysum fit x.csv --target y {words}");
+        let args = Args::try_parse_from(line.split_whitespace()).unwrap();
+        let Command::Fit(fit) = args.command else { panic!("not a fit") };
+        fit.settings.config(&fit.model).unwrap()
+    }
+
+    #[test]
+    fn every_setting_reaches_the_configuration() {
+        assert_eq!(config(""), Config::default());
+        let c = config(
+            "--model rpa-1 --degrees 2x1,1x3 --kernel imq --directions sphere --ard yes \
+             --learn-weights no --optimizer adam --max-evaluations 7 --starts 3 \
+             --noise-bounds 1e-6,2 --seed 9 --engine weight --subset 500",
+        );
+        let expected = Config {
+            kernel: SubKernel::Imq,
+            degrees: "2x1,1x3".parse().unwrap(),
+            directions: Directions::Sphere,
+            ard: true,
+            learn_weights: false,
+            learn_directions: false,
+            engine: EngineChoice::Weight,
+            subset: Some(500),
+            optimizer: Optimizer::Adam,
+            max_evaluations: Some(7),
+            starts: 3,
+            noise_bounds: (1e-6, 2.0),
+            seed: 9,
+        };
+        assert_eq!(c, expected);
+        let learned = config("--model dpa --learn-directions yes");
+        assert_eq!(learned, config("--model ppr"));
+        assert_eq!(config("-J d").degrees, "dx1".parse().unwrap());
+        assert_eq!(config("-J 7").degrees, "7x1".parse().unwrap());
+    }
+}

@@ -1,0 +1,141 @@
+//! Tests of θ, of the value that a fit minimises and of its gradient.
+
+use super::*;
+use crate::engine::dense::Dense;
+use rand_distr::{Distribution, StandardNormal};
+
+fn rows(n: usize, d: usize) -> (Matrix, Vec<f64>) {
+    let mut rng = crate::rng::stream(3, crate::rng::Purpose::Samples, 0);
+    let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+    let x = Matrix::from_fn(n, d, |_, _| normal());
+    let y = (0..n).map(|i| (x[(i, 0)] + x[(i, 1)]).sin() + 0.3 * normal()).collect();
+    (x, y)
+}
+
+/// Largest difference between the gradient and central differences, over the largest entry.
+fn gradient_error(config: &Config) -> f64 {
+    let (x, y) = rows(40, 6);
+    let p = Projections::choose(config.directions, &config.degrees.resolve(6), 6, 7).unwrap();
+    let layout = Layout::new(config, p).unwrap();
+    let mut engine = Dense::new(x, y);
+    let mut rng = crate::rng::stream(8, crate::rng::Purpose::Starts, 0);
+    let theta: Vec<f64> = layout
+        .start()
+        .iter()
+        .map(|t| t + 0.3 * Distribution::<f64>::sample(&StandardNormal, &mut rng))
+        .collect();
+    let mut gradient = vec![0.0; layout.len()];
+    layout.evaluate(&mut engine, &theta, &mut gradient).unwrap();
+    let largest = gradient.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
+    let mut unused = vec![0.0; layout.len()];
+    let mut worst = 0.0_f64;
+    for i in 0..theta.len() {
+        let mut at = |step: f64| {
+            let mut moved = theta.clone();
+            moved[i] += step;
+            layout.evaluate(&mut engine, &moved, &mut unused).unwrap()
+        };
+        // Fourth-order differences, so that the step's own error stays below 1e-9; but short
+        // ones for Matérn 1/2, so that no two rows change sides at its kink.
+        let h = if config.kernel == SubKernel::Matern12 { 1e-6 } else { 1e-3 };
+        let slope = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
+        worst = worst.max((slope - gradient[i]).abs() / largest);
+    }
+    worst
+}
+
+#[test]
+fn gradients_match_differences_for_every_model_and_kernel() {
+    for (name, _) in Config::presets() {
+        for (kernel_name, kernel) in SubKernel::ALL {
+            let mut config = Config { kernel, ..Config::preset(name).unwrap() };
+            if config.learn_directions {
+                // Every entry is a parameter: a few directions say as much as many.
+                let degrees = if kernel == SubKernel::Cosine { "3x1" } else { "2x1,1x2" };
+                config.degrees = degrees.parse().unwrap();
+            }
+            if kernel == SubKernel::Cosine && config.degrees.resolve(6).iter().any(|d| *d > 1) {
+                continue;
+            }
+            let error = gradient_error(&config);
+            assert!(error < 1e-6, "{name} with {kernel_name}: {error}");
+        }
+    }
+}
+
+#[test]
+fn the_noise_prior_is_part_of_value_and_gradient() {
+    let config = Config { noise_bounds: (1e-4, 0.05), ..Config::default() };
+    assert!(gradient_error(&config) < 1e-6);
+    assert_eq!(smoothed_box(0.5, (1e-4, 10.0)), (0.0, 0.0));
+    assert_eq!(smoothed_box(10.01, (1e-4, 10.0)).0, -0.5 * (10.01_f64 - 10.0).powi(2) / 1e-4);
+    assert!(smoothed_box(1e-5, (1e-4, 10.0)).1 > 0.0);
+}
+
+#[test]
+fn theta_and_hyperparameters_round_trip() {
+    for (name, _) in Config::presets() {
+        let config = Config::preset(name).unwrap();
+        let p = Projections::choose(config.directions, &config.degrees.resolve(6), 6, 7).unwrap();
+        let layout = Layout::new(&config, p).unwrap();
+        let theta: Vec<f64> = (0..layout.len()).map(|i| 0.1 * i as f64 - 0.5).collect();
+        let back = layout.settled(&theta).theta(&layout.hyperparameters(&theta)).unwrap();
+        for (a, b) in theta.iter().zip(&back) {
+            assert!((a - b).abs() < 1e-12, "{name}: {theta:?} {back:?}");
+        }
+    }
+}
+
+#[test]
+fn learning_starts_at_the_plain_model() {
+    let (x, y) = rows(30, 4);
+    let config = Config::preset("ppr").unwrap();
+    let p = Projections::choose(config.directions, &[1; 9], 4, 7).unwrap();
+    let plain_config =
+        Config { learn_directions: false, ard: true, learn_weights: false, ..config.clone() };
+    let plain = Layout::new(&plain_config, p.clone()).unwrap();
+    let mut at = plain.start();
+    at[..4].copy_from_slice(&[0.3, -0.5, 18.0, 1.0]);
+    let h = plain.hyperparameters(&at);
+    let (learned, theta) = Layout::new(&config, p).unwrap().learning_from(&plain, &h).unwrap();
+    let (there, here) = (plain.prior(&h), learned.prior_at(&theta));
+    let mut engine = Dense::new(x, y);
+    let value = |e: &Evaluation| e.log_marginal_likelihood;
+    let (there, here) = (engine.evaluate(&there).unwrap(), engine.evaluate(&here).unwrap());
+    assert!((value(&there) - value(&here)).abs() < 1e-9);
+    // The prior is as wide as the plain entries are, and no column is shut out.
+    let squares: f64 = theta[..36].iter().map(|u| u * u).sum();
+    assert!((squares - 27.0).abs() < 0.1, "{squares}");
+    let tau = learned.entry_scales.unwrap();
+    assert!(tau[2] > 0.05 * tau.iter().sum::<f64>() / 4.0);
+}
+
+#[test]
+fn a_direction_without_length_points_somewhere() {
+    let config = Config::preset("ppr").unwrap();
+    let p = Projections::choose(config.directions, &[1, 1], 3, 7).unwrap();
+    let layout = Layout::new(&config, p.clone()).unwrap();
+    let mut theta = layout.start();
+    theta[..3].fill(0.0);
+    let found = layout.settled(&theta);
+    assert_eq!(found.projections().matrix().row(0), p.matrix().row(0));
+    let h = layout.hyperparameters(&theta);
+    layout.check(&h).unwrap();
+    assert!(h.length_scales[0] > 1e8 && h.length_scales[1] < 3.0);
+}
+
+#[test]
+fn a_theta_out_of_range_is_flat() {
+    let (x, y) = rows(10, 2);
+    let config = Config::preset("gam").unwrap();
+    let p = Projections::choose(config.directions, &[1, 1], 2, 7).unwrap();
+    let layout = Layout::new(&config, p).unwrap();
+    let mut engine = Dense::new(x, y);
+    let mut theta = layout.start();
+    let mut gradient = [0.0; 5];
+    theta[0] = 50.0;
+    let value = layout.evaluate(&mut engine, &theta, &mut gradient).unwrap();
+    theta[0] = 20.0;
+    assert_eq!(value, layout.evaluate(&mut engine, &theta, &mut [0.0; 5]).unwrap());
+    assert!(value.is_finite() && gradient[0] == 0.0 && gradient[1] != 0.0);
+}

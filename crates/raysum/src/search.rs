@@ -1,0 +1,205 @@
+//! The search for θ under the caller's eyes: from several starts, in stages, or along directions.
+
+use crate::config::{Config, Optimizer};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::objective::Layout;
+use crate::optimize::{Adam, Lbfgs, Outcome, Step, Stop, adam, lbfgs};
+use crate::rng::{Purpose, stream};
+use rand_distr::{Distribution, StandardNormal};
+use std::ops::ControlFlow;
+
+/// A search ends when its steps gain less than this in log likelihood per observed value. Half of
+/// it, or twice as much, changes no score on the paper's data sets by more than a tenth of its spread.
+const STEP_TOLERANCE: f64 = 1e-4;
+
+/// The same for learning directions, where the last tenth of the gain takes half of the steps.
+const LEARNING_TOLERANCE: f64 = 2e-5;
+/// Steps that learning remembers: its θ has hundreds of entries that turn with each other.
+const LEARNING_MEMORY: usize = 50;
+
+/// Where a fit stands after an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Rows searched on: all, or the part that a search starts with.
+    pub rows: usize,
+    /// The start being searched, from 0.
+    pub start: u32,
+    /// Number of starts.
+    pub starts: u32,
+    /// Evaluations so far in this start.
+    pub evaluations: usize,
+    /// The most this start will take (usually far fewer are needed).
+    pub limit: usize,
+    /// What comes after this stage of the search, counted in its evaluations: those on all rows
+    /// take as much longer as there are more rows.
+    pub later: f64,
+    /// The best objective so far in this start: log marginal likelihood plus log noise prior.
+    pub objective: f64,
+}
+
+/// Called after each evaluation; `Break` cancels the fit.
+pub type ProgressFn<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
+
+/// The search for θ, in one or two stages.
+pub(crate) struct Search<'a, 'p> {
+    pub(crate) config: &'a Config,
+    pub(crate) progress: &'a mut ProgressFn<'p>,
+    pub(crate) evaluations: usize,
+    pub(crate) later: f64,
+    /// Observed values searched on, which tolerances are counted by.
+    pub(crate) values: f64,
+}
+
+impl Search<'_, '_> {
+    /// Learns directions for so many evaluations, from where learning has come.
+    pub(crate) fn learn(
+        &mut self,
+        engine: &mut dyn Engine,
+        layout: &Layout,
+        rows: usize,
+        from: &Outcome,
+        evaluations: usize,
+    ) -> Result<Outcome> {
+        let options = Lbfgs {
+            evaluations,
+            memory: LEARNING_MEMORY,
+            value_tolerance: LEARNING_TOLERANCE * self.values,
+            curvature: from.curvature.clone(),
+            ..Lbfgs::default()
+        };
+        let outcome = self.run(rows, 0, |observer| {
+            let objective = |t: &[f64], g: &mut [f64]| layout.evaluate(engine, t, g);
+            lbfgs(&from.point, &options, objective, observer)
+        })?;
+        if outcome.value.is_finite() { Ok(outcome) } else { Err(Error::NoFiniteStart) }
+    }
+
+    /// The best of all starts.
+    pub(crate) fn starts(
+        &mut self,
+        engine: &mut dyn Engine,
+        layout: &Layout,
+        rows: usize,
+        first: &[f64],
+    ) -> Result<Outcome> {
+        let mut best: Option<Outcome> = None;
+        for index in 0..self.config.starts {
+            let theta = match index {
+                0 => first.to_vec(),
+                _ => scattered(first, self.config.seed, index),
+            };
+            let outcome = match self.config.optimizer {
+                Optimizer::Lbfgs => {
+                    let mut options = Lbfgs::default();
+                    options.evaluations =
+                        self.config.max_evaluations.unwrap_or(options.evaluations);
+                    self.lbfgs(engine, layout, rows, index, &theta, &options)?
+                }
+                Optimizer::Adam => self.adam(engine, layout, rows, index, &theta)?,
+            };
+            if best.as_ref().is_none_or(|b| outcome.value < b.value) {
+                best = Some(outcome);
+            }
+        }
+        best.filter(|b| b.value.is_finite()).ok_or(Error::NoFiniteStart)
+    }
+
+    /// At most `most` evaluations on more rows, from where fewer of them led. The likelihood of
+    /// `growth` times the rows is about that much more curved.
+    pub(crate) fn finish(
+        &mut self,
+        engine: &mut dyn Engine,
+        layout: &Layout,
+        rows: usize,
+        from: Outcome,
+        growth: f64,
+        most: usize,
+    ) -> Result<Outcome> {
+        let mut curvature = from.curvature;
+        for pair in &mut curvature {
+            pair.change.iter_mut().for_each(|c| *c *= growth);
+        }
+        let evaluations = self.config.max_evaluations.unwrap_or(most).min(most);
+        let options = Lbfgs { evaluations, curvature, ..Lbfgs::default() };
+        let outcome = self.lbfgs(engine, layout, rows, 0, &from.point, &options)?;
+        // If all rows cannot be evaluated there, the part's word stands.
+        let found = outcome.value.is_finite();
+        Ok(if found { outcome } else { Outcome { curvature: Vec::new(), ..from } })
+    }
+
+    fn lbfgs(
+        &mut self,
+        engine: &mut dyn Engine,
+        layout: &Layout,
+        rows: usize,
+        index: u32,
+        theta: &[f64],
+        options: &Lbfgs,
+    ) -> Result<Outcome> {
+        let value_tolerance = STEP_TOLERANCE * self.values;
+        let options = &Lbfgs { value_tolerance, ..options.clone() };
+        self.run(rows, index, |observer| {
+            let objective = |t: &[f64], g: &mut [f64]| layout.evaluate(engine, t, g);
+            lbfgs(theta, options, objective, observer)
+        })
+    }
+
+    fn adam(
+        &mut self,
+        engine: &mut dyn Engine,
+        layout: &Layout,
+        rows: usize,
+        index: u32,
+        theta: &[f64],
+    ) -> Result<Outcome> {
+        let recipe = Adam::default();
+        let evaluations = self.config.max_evaluations.unwrap_or(recipe.evaluations);
+        // The paper's tolerance is per row.
+        let tolerance = recipe.tolerance * self.values;
+        let options = Adam { evaluations, tolerance, ..recipe };
+        self.run(rows, index, |observer| {
+            let objective = |t: &[f64], g: &mut [f64]| layout.evaluate(engine, t, g);
+            adam(theta, &options, objective, observer)
+        })
+    }
+
+    /// Runs one search under the caller's eyes.
+    fn run(
+        &mut self,
+        rows: usize,
+        start: u32,
+        body: impl FnOnce(&mut dyn FnMut(&Step) -> ControlFlow<()>) -> Result<Outcome>,
+    ) -> Result<Outcome> {
+        let (starts, later, progress) = (self.config.starts, self.later, &mut self.progress);
+        let mut observer = |step: &Step| {
+            progress(&Progress {
+                rows,
+                start,
+                starts,
+                evaluations: step.evaluations,
+                limit: step.limit,
+                later,
+                objective: -step.best,
+            })
+        };
+        let outcome = body(&mut observer)?;
+        self.evaluations += outcome.evaluations;
+        if outcome.stop == Stop::Cancelled {
+            return Err(Error::Cancelled { evaluations: self.evaluations });
+        }
+        Ok(outcome)
+    }
+}
+
+/// A starting point scattered around the first one.
+fn scattered(first: &[f64], seed: u64, index: u32) -> Vec<f64> {
+    let mut rng = stream(seed, Purpose::Starts, index);
+    let scatter = |t: &f64| t + Distribution::<f64>::sample(&StandardNormal, &mut rng);
+    let mut theta: Vec<f64> = first.iter().map(scatter).collect();
+    // The last entry is the constant mean, which is near 0 on standardised targets.
+    if let Some(mean) = theta.last_mut() {
+        *mean = 0.0;
+    }
+    theta
+}

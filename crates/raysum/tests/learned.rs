@@ -1,0 +1,114 @@
+//! Learned directions: found where the data has them, and harmless where it has none.
+
+use rand_distr::{Distribution, StandardNormal};
+use raysum::rng::{Purpose, stream};
+use raysum::{Config, Dataset, Matrix, Model};
+
+const COLUMNS: usize = 8;
+
+/// Standard normal rows, and a target of them and one more standard normal number.
+fn table(rows: usize, index: u32, target: fn(&[f64], f64) -> f64) -> (Matrix, Vec<f64>) {
+    let mut rng = stream(11, Purpose::Samples, index);
+    let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+    let x = Matrix::from_fn(rows, COLUMNS, |_, _| normal());
+    let y = (0..rows).map(|i| target(x.row(i), normal())).collect();
+    (x, y)
+}
+
+/// Two waves along oblique directions, one of them through six of the eight columns.
+fn waves(x: &[f64], noise: f64) -> f64 {
+    let first = 0.8 * (x[0] - x[1] + x[2] + x[3] - x[4] + x[5]);
+    let second = 0.9 * (x[0] + x[6]) - 0.4 * x[2];
+    first.sin() + second.sin() + 0.1 * noise
+}
+
+fn fit(config: &Config, (x, y): &(Matrix, Vec<f64>)) -> Model {
+    config.fit(&Dataset::new(x, y).unwrap()).unwrap()
+}
+
+fn rmse(model: &Model, (x, y): &(Matrix, Vec<f64>)) -> f64 {
+    let p = model.predict(x).unwrap();
+    let squares: f64 = p.mean.iter().zip(y).map(|(m, y)| (m - y).powi(2)).sum();
+    (squares / y.len() as f64).sqrt()
+}
+
+fn ppr(j: usize) -> Config {
+    Config { degrees: format!("{j}x1").parse().unwrap(), ..Config::preset("ppr").unwrap() }
+}
+
+#[test]
+fn oblique_waves_are_found() {
+    let (train, test) = (table(400, 0, waves), table(500, 1, waves));
+    let plain = rmse(&fit(&Config::default(), &train), &test);
+    let model = fit(&ppr(4), &train);
+    let learned = rmse(&model, &test);
+    assert!(learned < 0.5 * plain, "{learned} against {plain}");
+    // Its directions are ordinary projections: of length 1, and saved with the model.
+    for r in 0..4 {
+        let row = model.projections().matrix().row(r);
+        assert!((row.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() < 1e-12);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.raysum");
+    model.save(&file).unwrap();
+    let back = Model::load(&file).unwrap();
+    assert_eq!(back.predict(&test.0).unwrap(), model.predict(&test.0).unwrap());
+    assert_eq!(back.projections(), model.projections());
+    // And they can be used on other rows.
+    let data = Dataset::new(&test.0, &test.1).unwrap();
+    let (p, h) = (model.projections().clone(), model.hyperparameters().clone());
+    let moved = ppr(4).condition_along(&data, p.clone(), &h).unwrap().remove(0);
+    assert_eq!(moved.projections(), &p);
+    assert!(rmse(&moved, &train) < 0.5 * plain);
+    let narrow = Matrix::from_fn(50, 3, |i, j| (i * (j + 2) % 7) as f64);
+    let e = ppr(4).condition_along(&Dataset::new(&narrow, &test.1[..50]).unwrap(), p, &h);
+    assert_eq!(e.unwrap_err().to_string(), "X has 3 columns, but the model was fitted on 8");
+}
+
+#[test]
+fn noise_is_not_learned() {
+    let noise = |x: &[f64], noise: f64| 0.5 * x[0] + noise;
+    let (train, test) = (table(200, 2, noise), table(500, 3, noise));
+    let plain = rmse(&fit(&Config::default(), &train), &test);
+    let learned = rmse(&fit(&ppr(20), &train), &test);
+    assert!(learned < 1.02 * plain, "{learned} against {plain}");
+}
+
+#[test]
+fn one_seed_one_model_on_any_number_of_threads() {
+    let train = table(150, 4, waves);
+    let with = |threads: usize, seed: u64| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let config = Config { seed, max_evaluations: Some(20), ..ppr(6) };
+        let model = pool.install(|| fit(&config, &train));
+        (model.projections().clone(), model.predict(&train.0).unwrap())
+    };
+    assert_eq!(with(1, 5), with(3, 5));
+    assert_ne!(with(1, 5), with(1, 6));
+}
+
+#[test]
+fn few_rows_and_odd_shapes_are_no_trouble() {
+    for rows in [2, 3, 9, 10, 12] {
+        let model = fit(&ppr(20), &table(rows, 5, waves));
+        assert!(model.predict(&table(4, 6, waves).0).unwrap().mean.iter().all(|m| m.is_finite()));
+    }
+    let train = table(60, 7, waves);
+    let two = Config { degrees: "2x2,1x3".parse().unwrap(), ..ppr(1) };
+    for config in [
+        two,
+        Config { max_evaluations: Some(1), ..ppr(5) },
+        Config { max_evaluations: Some(30), starts: 2, ..ppr(5) },
+        Config { subset: Some(40), ..ppr(5) },
+        Config { learn_weights: false, ..ppr(5) },
+    ] {
+        let model = fit(&config, &train);
+        assert!(model.log_marginal_likelihood().is_finite());
+    }
+    // From given hyperparameters the directions are learned without ado.
+    let data = Dataset::new(&train.0, &train.1).unwrap();
+    let start = fit(&Config { learn_directions: false, ..ppr(5) }, &train);
+    let on = &mut |_: &raysum::Progress| std::ops::ControlFlow::Continue(());
+    let model = ppr(5).fit_from(&data, Some(start.hyperparameters()), on).unwrap();
+    assert!(model.log_marginal_likelihood() > start.log_marginal_likelihood());
+}
