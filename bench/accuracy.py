@@ -29,7 +29,7 @@ def main():
     for name in args.sets:
         for projections in args.projections:
             line = measure(args, name, projections)
-            line = {"set": name, "J": projections, **line, "commit": commit(),
+            line = {"set": name, "split": args.split, "J": projections, **line, "commit": commit(),
                     "machine": machine(), "options": args.options}
             print(json.dumps(line), flush=True)
             with open(out, "a") as file:

@@ -157,7 +157,8 @@ pub(crate) struct FitArgs {
     #[arg(long, default_value = "0.1", value_parser = share)]
     pub(crate) holdout: f64,
 
-    /// Give each of several targets hyperparameters of its own, by a search of its own
+    /// Give each of several targets hyperparameters of its own, by a search of its own; without it
+    /// they share them all, the ratio of noise to signal too
     #[arg(long)]
     pub(crate) independent: bool,
 
