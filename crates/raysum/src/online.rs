@@ -54,13 +54,18 @@ impl Model {
 
     /// Takes rows out again that the model was fitted on or has taken in.
     ///
-    /// The dense engine looks for them among its rows. The weight engine keeps sums only: it cannot
-    /// tell whether they were part of it, and rows that were not leave a model of nothing.
+    /// The dense engine looks for them among its rows. The weight engine keeps sums only: it notices
+    /// if more is taken out than had come in, but not that other rows were meant.
     pub fn remove(&mut self, data: &Dataset<'_>) -> Result<()> {
         let x = self.check(data.x())?;
         let observations = self.observations(data)?;
         let rows = StandardRows::new(x, &self.scaler);
-        self.change(None, &rows, &observations, Change::Remove, data.rows() as u64)
+        let removed = self.change(None, &rows, &observations, Change::Remove, data.rows() as u64);
+        removed.map_err(|error| match error {
+            // More was taken out than had come in.
+            Error::NotPositiveDefinite { .. } => Error::NotTrainingRows { row: None },
+            other => other,
+        })
     }
 
     /// What the model needs to know of some rows, for [`Model::merge`], here or in another process.

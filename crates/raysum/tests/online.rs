@@ -189,6 +189,11 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         let (narrow, y) = (Matrix::zeros(1, 2), [1.0]);
         let e = model.update(&Dataset::rows_of(&narrow, &[&y]).unwrap()).unwrap_err();
         assert_eq!(e.to_string(), "X has 2 columns, but the model was fitted on 3");
+        // Rows that weigh a thousand times what the model has seen.
+        let mut heavy = data.gather(&(0..30).collect::<Vec<_>>());
+        heavy.weights.iter_mut().for_each(|w| *w *= 1e3);
+        let e = model.remove(&heavy.set()).unwrap_err();
+        assert!(matches!(e, Error::NotTrainingRows { .. }), "{e}");
         if engine == EngineChoice::Dense {
             let stranger = Data::new(10, 1);
             let e = model.remove(&stranger.set()).unwrap_err();
@@ -196,6 +201,24 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         }
         assert_eq!(model.predict(&data.x).unwrap(), before);
         assert_eq!(model.report().rows, 60);
+    }
+}
+
+#[test]
+fn where_features_cannot_be_extended_a_refit_is_due() {
+    let data = Data::new(12, 100);
+    let mut far = Data::new(13, 1);
+    // Products of features are not extended; nor is a lattice, to the end of the world.
+    for (degrees, place) in [("2x1,1x2", 9.0), ("6x1", 1e8)] {
+        let degrees = degrees.parse().unwrap();
+        let engine = EngineChoice::Weight;
+        let config = Config { degrees, ..config(engine) };
+        let mut model = config.fit(&data.set()).unwrap();
+        let before = model.predict(&data.x).unwrap();
+        far.x.row_mut(0).fill(place);
+        let e = model.update(&far.set()).unwrap_err();
+        assert!(matches!(e, Error::RefitDue), "{e}");
+        assert_eq!(model.predict(&data.x).unwrap(), before);
     }
 }
 
