@@ -6,13 +6,13 @@
 //! are 0 at the rows seen before, to the accuracy of the basis there; so the old statistics stand.
 
 use super::features::FeatureMap;
-use super::posterior::WeightPosterior;
+use super::posterior::{WeightPosterior, left_out_share};
 use super::statistics::Statistics;
 use super::{NATS, Weight, in_streams};
 use crate::basis::Occupancy;
 use crate::engine::{Change, Conditioned, Observations, Prior, Summary};
 use crate::error::{Error, Result};
-use crate::linalg::{Threads, dot};
+use crate::linalg::Threads;
 use crate::scale::StandardRows;
 
 /// A row is expressed by its features if what they leave out of its variance is less than this
@@ -20,8 +20,15 @@ use crate::scale::StandardRows;
 const NEGLIGIBLE: f64 = 2.0 * NATS;
 /// The share of that which an extension leaves out.
 const FINER: f64 = 0.01;
+/// Features are not exact enough to tell a smaller share of a sub-kernel's variance from 0.
+const RESOLUTION: f64 = 1e-8;
 /// Features beyond which a basis is not extended.
 const MOST_FEATURES: usize = 20_000;
+
+/// The share of a sub-kernel's variance that features may leave out at a row which they express.
+fn negligible_share(prior: &Prior) -> f64 {
+    (NEGLIGIBLE * prior.noise_variance / prior.kernel.total_variance()).max(RESOLUTION)
+}
 
 impl WeightPosterior {
     /// The statistics of the rows that the features express, and the other rows.
@@ -79,11 +86,15 @@ impl WeightPosterior {
 
     /// The rows that the features do not express, in order.
     fn strangers(&self, prior: &Prior, rows: &StandardRows<'_>) -> Vec<usize> {
-        let most = NEGLIGIBLE * prior.noise_variance;
+        let most = negligible_share(prior);
+        let beyond = |phi: &[f64]| {
+            let mut blocks = self.map.blocks.iter();
+            blocks.any(|block| left_out_share(&phi[block.features.clone()]) > most)
+        };
         let parts = in_streams(rows.len(), 256, 8, Vec::new, |found: &mut Vec<usize>, range| {
             let phi = self.features(prior, &rows.block(range.clone()));
             let rows = range.zip(phi.chunks(self.map.len().max(1)));
-            found.extend(rows.filter(|(_, phi)| self.left_out(prior, phi) > most).map(|(i, _)| i));
+            found.extend(rows.filter(|(_, phi)| beyond(phi)).map(|(i, _)| i));
         });
         let mut all: Vec<usize> = parts.into_iter().flatten().collect();
         all.sort_unstable();
@@ -113,15 +124,12 @@ impl WeightPosterior {
         let z = prior.kernel.project(&x, Threads::One);
         let phi = self.features(prior, &x);
         let p = self.map.len();
-        let each = NEGLIGIBLE * prior.noise_variance / self.map.blocks.len() as f64;
         let mut news: Vec<Option<(Occupancy, f64)>> = vec![None; self.map.views.len()];
-        for (block, variance) in self.map.blocks.iter().zip(&prior.kernel.variances) {
-            let left_out = |phi: &[f64]| {
-                let own = &phi[block.features.clone()];
-                variance * (1.0 - dot(own, own))
-            };
+        let most = negligible_share(prior);
+        for block in &self.map.blocks {
+            let own = |i: usize| &phi[i * p..][block.features.clone()];
             let beyond: Vec<usize> =
-                (0..x.rows()).filter(|i| left_out(&phi[i * p..(i + 1) * p]) > each).collect();
+                (0..x.rows()).filter(|i| left_out_share(own(*i)) > most).collect();
             if beyond.is_empty() {
                 continue;
             }
@@ -132,8 +140,7 @@ impl WeightPosterior {
             let points: Vec<f64> = beyond.iter().map(|i| z[view * x.rows() + i]).collect();
             let mut occupancy = Occupancy::new(self.map.views[view].spacing());
             occupancy.add(&points).map_err(|_| Error::RefitDue)?;
-            let tolerance = FINER * each / (variance * points.len() as f64);
-            news[view] = Some((occupancy, tolerance));
+            news[view] = Some((occupancy, FINER * most / points.len() as f64));
         }
         let (map, places) = self.map.extended(&news)?;
         if map.len() > MOST_FEATURES {

@@ -89,7 +89,7 @@ impl WeightPosterior {
 
     /// The prior variance that the basis leaves out at a row, Σ_j λ_j (1 − |φ_j|²): far from the
     /// data it is all of it.
-    pub(super) fn left_out(&self, prior: &Prior, phi: &[f64]) -> f64 {
+    fn left_out(&self, prior: &Prior, phi: &[f64]) -> f64 {
         let blocks = self.map.blocks.iter().zip(&prior.kernel.variances);
         blocks
             .map(|(block, variance)| variance * left_out_share(&phi[block.features.clone()]))
@@ -135,7 +135,7 @@ impl WeightPosterior {
 }
 
 /// 1 − |φ|², which rounding must not make negative.
-fn left_out_share(phi: &[f64]) -> f64 {
+pub(super) fn left_out_share(phi: &[f64]) -> f64 {
     (1.0 - dot(phi, phi)).max(0.0)
 }
 
