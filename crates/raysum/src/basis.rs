@@ -15,8 +15,10 @@
 //!
 //! φ and φ' come from a table of polynomials, and outside the table from the sum itself.
 
+mod occupancy;
 mod table;
 
+pub use occupancy::{Counts, Occupancy};
 pub use table::{Place, Weights};
 
 use crate::error::{Error, Result};
@@ -25,12 +27,9 @@ use crate::linalg;
 use std::collections::{BTreeMap, BTreeSet};
 use table::Table;
 
-/// Cells on either side of an occupied one that get a node too.
-const MARGIN: usize = 3;
 /// Widest lattice spacing, in length-scales: an RBF's aliasing error there is below 1e-13.
 const WIDEST: f64 = 0.4;
-/// No lattice is longer than this many cells, or holds more occupied nodes than the second number.
-const LONGEST: i64 = 100_000;
+/// No basis has more nodes than this.
 const MOST_NODES: usize = 4_000;
 /// Eigenvalues below this (of a matrix of trace 1) are rounding.
 const ROUNDING: f64 = 1e-14;
@@ -50,98 +49,6 @@ pub fn lattice_spacing(kernel: SubKernel, tolerance: f64) -> f64 {
         SubKernel::Matern52 => matern(2.5, 16.0 * 5.0_f64.powf(2.5) / (15.0 * PI)),
     };
     spacing.clamp(1e-6, WIDEST)
-}
-
-/// The largest whole number up to `x`: as a cast, because on an old instruction set, which is the
-/// one compiled for, the library's floor is a call for every value.
-#[inline(always)]
-fn floor(x: f64) -> i64 {
-    let cut = x as i64;
-    cut - i64::from(x < cut as f64)
-}
-
-/// How many data points lie in each cell of a lattice.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Occupancy {
-    spacing: f64,
-    first: i64,
-    counts: Vec<f64>,
-}
-
-impl Occupancy {
-    /// Nothing yet, on a lattice with this spacing.
-    pub fn new(spacing: f64) -> Self {
-        Self { spacing, first: 0, counts: Vec::new() }
-    }
-
-    /// Counts points in. Fails if they are strewn over more cells than can be handled.
-    pub fn add(&mut self, points: &[f64]) -> Result<()> {
-        let cell = |z: f64| (z / self.spacing).floor();
-        let (low, high) =
-            points.iter().fold((f64::MAX, f64::MIN), |(l, h), &z| (l.min(z), h.max(z)));
-        if points.is_empty() {
-            return Ok(());
-        }
-        self.cover(cell(low), cell(high))?;
-        for &z in points {
-            self.counts[(floor(z / self.spacing) - self.first) as usize] += 1.0;
-        }
-        Ok(())
-    }
-
-    /// Takes over the counts of other points.
-    pub fn merge(&mut self, other: &Occupancy) -> Result<()> {
-        if other.counts.is_empty() {
-            return Ok(());
-        }
-        let last = other.first + other.counts.len() as i64 - 1;
-        self.cover(other.first as f64, last as f64)?;
-        let offset = (other.first - self.first) as usize;
-        for (count, more) in self.counts[offset..].iter_mut().zip(&other.counts) {
-            *count += more;
-        }
-        Ok(())
-    }
-
-    /// Makes room for cells `low` to `high`.
-    fn cover(&mut self, low: f64, high: f64) -> Result<()> {
-        let (from, to) = if self.counts.is_empty() {
-            (low, high)
-        } else {
-            let last = self.first + self.counts.len() as i64 - 1;
-            (low.min(self.first as f64), high.max(last as f64))
-        };
-        if to - from >= LONGEST as f64 || from.abs() > 1e15 || to.abs() > 1e15 {
-            return Err(Error::BasisTooLarge);
-        }
-        let (from, to) = (from as i64, to as i64);
-        let before = if self.counts.is_empty() { 0 } else { (self.first - from) as usize };
-        let mut counts = vec![0.0; (to - from + 1) as usize];
-        counts[before..before + self.counts.len()].copy_from_slice(&self.counts);
-        (self.first, self.counts) = (from, counts);
-        Ok(())
-    }
-
-    /// About how many features a basis over these points will have: three for four nodes.
-    pub fn estimate(&self) -> usize {
-        self.nodes().len() * 3 / 4
-    }
-
-    /// Cells with a node (occupied, or near one that is) and their weights, which sum to 1.
-    fn nodes(&self) -> Vec<(i64, f64)> {
-        let total: f64 = self.counts.iter().sum();
-        let mut weights = vec![0.0_f64; self.counts.len() + 2 * MARGIN];
-        for (i, &count) in self.counts.iter().enumerate().filter(|(_, c)| **c > 0.0) {
-            weights[i + MARGIN] = count / total;
-            // Nodes without data only steady the edges: a thousandth of a data point each.
-            for near in &mut weights[i..=i + 2 * MARGIN] {
-                *near = near.max(1e-3 / total);
-            }
-        }
-        let sum: f64 = weights.iter().sum();
-        let cells = weights.iter().enumerate().filter(|(_, w)| **w > 0.0);
-        cells.map(|(i, w)| (self.first + i as i64 - MARGIN as i64, w / sum)).collect()
-    }
 }
 
 /// The features as a sum over nodes, φ(z) = T' k(u, z).
@@ -246,7 +153,7 @@ impl Basis {
         let Nodes { kernel, spacing, ref cells, ref transform } = self.nodes;
         let all: BTreeSet<i64> = cells.iter().chain(&new).copied().collect();
         let span = all.last().zip(all.first()).map_or(0, |(last, first)| last - first);
-        if all.len() > MOST_NODES || span >= 2 * LONGEST {
+        if all.len() > MOST_NODES || span >= 2 * occupancy::LONGEST {
             return Err(Error::BasisTooLarge);
         }
         // φ at the new nodes, and what it leaves out there.
@@ -358,5 +265,30 @@ impl Basis {
             return slopes.iter().enumerate().map(|(a, slope)| weights.get(a) * slope).sum();
         }
         self.table.weighted_slope(place, weights)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrow_data_is_spanned_as_well_as_wide_data() {
+        for width in [1e-6, 1e-3, 0.1, 1.0, 3.0, 5.0, 20.0] {
+            let points: Vec<f64> = (0..500).map(|i| width * (f64::from(i) / 499.0 - 0.4)).collect();
+            let mut counts = Counts::new(WIDEST);
+            counts.add(&points[..200]).unwrap();
+            let mut others = Counts::new(WIDEST);
+            others.add(&points[200..]).unwrap();
+            counts.merge(&others).unwrap();
+            let basis = Basis::new(SubKernel::Rbf, &counts.settled(), 1e-12).unwrap();
+            let mut phi = vec![0.0; basis.len()];
+            let mut left_out = 0.0;
+            for z in &points {
+                basis.nodes.sum(*z, &mut phi, |kernel, s, _| kernel.value(s));
+                left_out += (1.0 - linalg::dot(&phi, &phi)) / 500.0;
+            }
+            assert!(left_out < 1e-10, "width {width}: {left_out}, {} features", basis.len());
+        }
     }
 }

@@ -32,7 +32,7 @@ pub use posterior::WeightPosterior;
 pub use statistics::{Moments, Statistics};
 
 use super::{Conditioned, Engine, Evaluation, Observations, Prior};
-use crate::basis::{Occupancy, lattice_spacing};
+use crate::basis::{Counts, Occupancy, lattice_spacing};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::linalg::{self, Threads};
@@ -100,13 +100,13 @@ impl<'a> Weight<'a> {
         features::check_form(&prior.kernel)?;
         let tolerance = wanted.tolerance(prior, self.rows.len());
         let spacing = lattice_spacing(prior.kernel.sub_kernel, tolerance);
-        let empty = || vec![Occupancy::new(spacing); prior.kernel.views.rows()];
+        let empty = || vec![Counts::new(spacing); prior.kernel.views.rows()];
         let parts = in_streams(
             self.rows.len(),
             1024,
             8,
             || Ok(empty()),
-            |views: &mut Result<Vec<Occupancy>>, range| {
+            |views: &mut Result<Vec<Counts>>, range| {
                 let Ok(counts) = views else { return };
                 let rows = range.len();
                 let z = prior.kernel.project(&self.rows.block(range), Threads::One);
@@ -120,6 +120,7 @@ impl<'a> Weight<'a> {
         for part in parts {
             views.iter_mut().zip(&part?).try_for_each(|(view, more)| view.merge(more))?;
         }
+        let views: Vec<Occupancy> = views.into_iter().map(Counts::settled).collect();
         if views.iter().map(Occupancy::estimate).sum::<usize>() > limit {
             return Err(Error::BasisTooLarge);
         }
