@@ -68,6 +68,15 @@ impl Matrix {
         &mut self.data
     }
 
+    /// These rows, and below them those of another matrix with as many columns.
+    #[must_use]
+    pub(crate) fn stacked(mut self, below: &Matrix) -> Matrix {
+        debug_assert_eq!(self.columns, below.columns);
+        self.data.extend_from_slice(&below.data);
+        self.rows += below.rows;
+        self
+    }
+
     /// The rows with these indices, in this order.
     #[must_use]
     pub fn gather(&self, rows: &[usize]) -> Matrix {

@@ -129,6 +129,11 @@ impl Tensor {
         tensors.iter().find(|t| t.name == name).ok_or(format!("array '{name}' is missing"))
     }
 
+    /// A value that is a whole number of at most this size.
+    pub(crate) fn whole(value: f64, most: f64) -> Option<i64> {
+        (value.fract() == 0.0 && value.abs() <= most).then_some(value as i64)
+    }
+
     /// Fails with words unless the array has this shape.
     pub(crate) fn check_shape(&self, shape: &[usize]) -> std::result::Result<(), String> {
         if self.shape == shape {
@@ -199,12 +204,7 @@ pub trait Posterior: std::fmt::Debug + Send + Sync {
     fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &Observations) -> Result<Marginals>;
 
     /// What the posterior needs to know of some rows of its target, to take them in later.
-    fn summarise(
-        &self,
-        prior: &Prior,
-        rows: &StandardRows<'_>,
-        observations: &Observations,
-    ) -> Summary;
+    fn summarise(&self, prior: &Prior, rows: &Rows<'_>) -> Summary;
 
     /// The posterior at the same θ after rows have come or gone: those that `statistics` tells of
     /// (from [`Posterior::summarise`], added up), and those that are handed over.
@@ -212,8 +212,7 @@ pub trait Posterior: std::fmt::Debug + Send + Sync {
         &self,
         prior: &Prior,
         statistics: Option<&Statistics>,
-        rows: &StandardRows<'_>,
-        observations: &Observations,
+        rows: &Rows<'_>,
         change: Change,
     ) -> Result<Conditioned>;
 
@@ -225,6 +224,15 @@ pub trait Posterior: std::fmt::Debug + Send + Sync {
 
     /// The arrays that [`load`] needs to make this posterior again.
     fn tensors(&self) -> Vec<Tensor>;
+}
+
+/// Rows of one target that come or go.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// X.
+    pub x: &'a StandardRows<'a>,
+    /// What was observed there.
+    pub observations: &'a Observations,
 }
 
 /// What a posterior needs to know of some rows.

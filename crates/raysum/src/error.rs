@@ -219,7 +219,10 @@ pub enum Error {
     },
     /// Statistics of rows that were taken for another model.
     #[error("these statistics were taken for another model")]
-    NotForThisModel,
+    NotForThisModel {
+        /// The first of several parts that was, by its place.
+        part: Option<usize>,
+    },
     /// New rows that a model cannot take in as it is.
     #[error(
         "the new rows lie where the model's features do not reach, and it cannot be extended to \

@@ -6,7 +6,7 @@
 
 use crate::data::{Dataset, Matrix};
 use crate::engine::weight::Statistics;
-use crate::engine::{Change, Observations, Tensor};
+use crate::engine::{Change, Observations, Rows, Tensor};
 use crate::error::{Error, Result};
 use crate::file::checksum;
 use crate::model::Model;
@@ -18,27 +18,21 @@ pub struct Part {
     /// Of the model it was made for.
     pub(crate) fingerprint: String,
     pub(crate) statistics: Option<Statistics>,
-    pub(crate) rows: Rows,
-}
-
-/// Rows as they came.
-#[derive(Clone, Debug)]
-pub(crate) struct Rows {
+    /// The rows that the statistics do not tell of, as they came.
     pub(crate) x: Matrix,
-    pub(crate) y: Vec<f64>,
-    pub(crate) weights: Option<Vec<f64>>,
-    pub(crate) noise_std: Option<Vec<f64>>,
+    /// What was observed there, in standardised units.
+    pub(crate) observations: Observations,
 }
 
 impl Part {
     /// Number of rows.
     pub fn rows(&self) -> u64 {
-        self.statistics.as_ref().map_or(0, |s| s.rows) + self.rows.y.len() as u64
+        self.statistics.as_ref().map_or(0, |s| s.rows) + self.x.rows() as u64
     }
 
     /// How many of them lie where the model's features do not reach, and are kept as they are.
     pub fn rows_beyond(&self) -> usize {
-        self.rows.y.len()
+        self.x.rows()
     }
 }
 
@@ -49,7 +43,7 @@ impl Model {
     /// fails, the model stays as it was. [`Model::relevance`] stays that of the fit.
     pub fn update(&mut self, data: &Dataset<'_>) -> Result<()> {
         let part = self.part(data)?;
-        self.merge(&[part])
+        self.take(&[part], Change::Add)
     }
 
     /// Takes rows out again that the model was fitted on or has taken in.
@@ -57,10 +51,9 @@ impl Model {
     /// The dense engine looks for them among its rows. The weight engine keeps sums only: it notices
     /// if more is taken out than had come in, but not that other rows were meant.
     pub fn remove(&mut self, data: &Dataset<'_>) -> Result<()> {
-        let x = self.check(data.x())?;
-        let observations = self.observations(data)?;
-        let rows = StandardRows::new(x, &self.scaler);
-        let removed = self.change(None, &rows, &observations, Change::Remove, data.rows() as u64);
+        let x = StandardRows::new(self.check(data.x())?, &self.scaler);
+        let rows = Rows { x: &x, observations: &self.observations(data)? };
+        let removed = self.change(None, &rows, Change::Remove, data.rows() as u64);
         removed.map_err(|error| match error {
             // More was taken out than had come in.
             Error::NotPositiveDefinite { .. } => Error::NotTrainingRows { row: None },
@@ -70,41 +63,37 @@ impl Model {
 
     /// What the model needs to know of some rows, for [`Model::merge`], here or in another process.
     pub fn part(&self, data: &Dataset<'_>) -> Result<Part> {
-        let x = self.check(data.x())?;
+        let x = StandardRows::new(self.check(data.x())?, &self.scaler);
         let observations = self.observations(data)?;
-        let rows = StandardRows::new(x, &self.scaler);
-        let summary = self.posterior.summarise(&self.prior, &rows, &observations);
-        let pick = |values: &[f64]| summary.rest.iter().map(|&i| values[i]).collect();
-        let rest = Rows {
-            x: rows.gather(&summary.rest),
-            y: pick(data.y()),
-            weights: data.weights().map(pick),
-            noise_std: data.noise_std().map(pick),
-        };
-        let fingerprint = self.fingerprint();
-        Ok(Part { fingerprint, statistics: summary.statistics, rows: rest })
+        let rows = Rows { x: &x, observations: &observations };
+        let summary = self.posterior.summarise(&self.prior, &rows);
+        Ok(Part {
+            fingerprint: self.fingerprint(),
+            statistics: summary.statistics,
+            x: x.gather(&summary.rest),
+            observations: observations.gather(&summary.rest),
+        })
     }
 
     /// Takes in the rows of parts that were made for this model.
     pub fn merge(&mut self, parts: &[Part]) -> Result<()> {
-        self.merge_as(parts, Change::Add)
+        self.check_parts(parts)?;
+        self.take(parts, Change::Add)
     }
 
     /// Takes in the rows of parts in place of all that the model has seen: for hyperparameters that
     /// were found on a sample, and statistics of all shards.
     pub fn replace(&mut self, parts: &[Part]) -> Result<()> {
-        self.merge_as(parts, Change::Replace)
+        self.check_parts(parts)?;
+        self.take(parts, Change::Replace)
     }
 
     /// A number for everything that statistics of rows depend on.
     fn fingerprint(&self) -> String {
         let mut tensors = self.posterior.frame();
         tensors.push(Tensor::of("views", &self.prior.kernel.views));
-        tensors.push(Tensor::new(
-            "theta",
-            vec![2],
-            vec![self.prior.noise_variance, self.prior.mean],
-        ));
+        let theta = vec![self.prior.noise_variance, self.prior.mean];
+        tensors.push(Tensor::new("theta", vec![2], theta));
         let scales = self.scaler.x.iter().chain([&self.scaler.y]).flat_map(|s| [s.mean, s.std]);
         let scales: Vec<f64> = scales.collect();
         tensors.push(Tensor::new("scales", vec![scales.len()], scales));
@@ -114,43 +103,43 @@ impl Model {
         checksum(self.config.kernel.name(), arrays.collect())
     }
 
-    /// Whether the part was made for this model, as it is now.
-    pub fn made(&self, part: &Part) -> bool {
-        part.fingerprint == self.fingerprint()
+    fn check_parts(&self, parts: &[Part]) -> Result<()> {
+        let fingerprint = self.fingerprint();
+        match parts.iter().position(|part| part.fingerprint != fingerprint) {
+            Some(part) => Err(Error::NotForThisModel { part: Some(part) }),
+            None => Ok(()),
+        }
     }
 
-    fn merge_as(&mut self, parts: &[Part], change: Change) -> Result<()> {
-        let fingerprint = self.fingerprint();
-        if parts.iter().any(|part| part.fingerprint != fingerprint) {
-            return Err(Error::NotForThisModel);
-        }
+    fn take(&mut self, parts: &[Part], change: Change) -> Result<()> {
         let mut statistics: Option<Statistics> = None;
         for other in parts.iter().filter_map(|part| part.statistics.as_ref()) {
             match &mut statistics {
                 None => statistics = Some(other.clone()),
-                Some(sum) if other.rows > 0 => sum.merge(other)?,
-                Some(_) => {}
+                Some(sum) => sum.merge(other)?,
             }
         }
-        let rest = Rows::concatenated(parts.iter().map(|part| &part.rows), self.columns())?;
-        let data = rest.data()?;
-        let x = self.check(data.x())?;
-        let observations = self.observations(&data)?;
-        let rows = StandardRows::new(x, &self.scaler);
+        let mut x = Matrix::zeros(0, self.columns());
+        for part in parts {
+            self.check(&part.x)?;
+            x = x.stacked(&part.x);
+        }
+        let x = StandardRows::new((&x).into(), &self.scaler);
+        let observations = Observations::joined(parts.iter().map(|part| &part.observations));
+        let rows = Rows { x: &x, observations: &observations };
         let count = parts.iter().map(Part::rows).sum();
-        self.change(statistics.as_ref(), &rows, &observations, change, count)
+        self.change(statistics.as_ref(), &rows, change, count)
     }
 
     fn change(
         &mut self,
         statistics: Option<&Statistics>,
-        rows: &StandardRows<'_>,
-        observations: &Observations,
+        rows: &Rows<'_>,
         change: Change,
         count: u64,
     ) -> Result<()> {
         let (likelihood, posterior) =
-            self.posterior.change(&self.prior, statistics, rows, observations, change)?;
+            self.posterior.change(&self.prior, statistics, rows, change)?;
         let seen = self.report.rows;
         let count = count as usize;
         self.report.rows = match change {
@@ -161,40 +150,5 @@ impl Model {
         self.report.log_marginal_likelihood = likelihood;
         self.posterior = posterior;
         Ok(())
-    }
-}
-
-impl Rows {
-    /// All rows; weights and noise are filled in where only some have them.
-    fn concatenated<'a>(parts: impl Iterator<Item = &'a Rows>, columns: usize) -> Result<Rows> {
-        let parts: Vec<&Rows> = parts.collect();
-        let all = |values: fn(&Rows) -> Option<&Vec<f64>>, usual: f64| {
-            parts.iter().any(|rows| values(rows).is_some()).then(|| {
-                let of = |rows: &&Rows| values(rows).cloned().unwrap_or(vec![usual; rows.y.len()]);
-                parts.iter().flat_map(of).collect()
-            })
-        };
-        if let Some(other) = parts.iter().find(|rows| rows.x.columns() != columns) {
-            return Err(Error::ColumnCount { expected: columns, found: other.x.columns() });
-        }
-        let x = parts.iter().flat_map(|rows| rows.x.as_slice()).copied().collect();
-        let y: Vec<f64> = parts.iter().flat_map(|rows| &rows.y).copied().collect();
-        Ok(Rows {
-            x: Matrix::from_row_major(y.len(), columns, x)?,
-            y,
-            weights: all(|rows| rows.weights.as_ref(), 1.0),
-            noise_std: all(|rows| rows.noise_std.as_ref(), 0.0),
-        })
-    }
-
-    fn data(&self) -> Result<Dataset<'_>> {
-        let mut data = Dataset::rows_of(&self.x, &[&self.y])?;
-        if let Some(weights) = &self.weights {
-            data = data.weighted(weights)?;
-        }
-        if let Some(noise_std) = &self.noise_std {
-            data = data.with_noise_std(noise_std)?;
-        }
-        Ok(data)
     }
 }

@@ -4,20 +4,18 @@ mod container;
 
 use crate::config::Config;
 use crate::data::Matrix;
-use crate::engine::weight::{Moments, Statistics};
-use crate::engine::{self, Tensor};
+use crate::engine::weight::Statistics;
+use crate::engine::{self, Observations, Tensor};
 use crate::error::{Error, Result};
-use crate::linalg;
 use crate::model::{FitReport, Model};
 use crate::objective::{Hyperparameters, Layout};
-use crate::online::{Part, Rows};
+use crate::online::Part;
 use crate::project::Projections;
 use crate::scale::Scaler;
 use container::Problem;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 /// The newest file format this version writes and reads.
 pub const FORMAT: u64 = 2;
@@ -190,16 +188,13 @@ fn check_scaler(metadata: &Metadata, columns: usize) -> std::result::Result<(), 
 #[derive(Serialize, Deserialize)]
 struct PartMetadata {
     fingerprint: String,
-    /// Number of rows that the statistics tell of, if there are statistics.
-    rows: Option<u64>,
-    weighted: bool,
-    noisy: bool,
 }
 
 impl Part {
     /// Writes parts, one per target, to one file, atomically.
     pub fn save_all(parts: &[Part], path: impl AsRef<Path>) -> Result<()> {
-        let metadata: Vec<PartMetadata> = parts.iter().map(Part::metadata).collect();
+        let metadata = |part: &Part| PartMetadata { fingerprint: part.fingerprint.clone() };
+        let metadata: Vec<PartMetadata> = parts.iter().map(metadata).collect();
         let tensors = packed(parts.iter().map(Part::tensors));
         container::write(path.as_ref(), PART, &metadata, tensors)
     }
@@ -213,63 +208,40 @@ impl Part {
         })
     }
 
-    fn metadata(&self) -> PartMetadata {
-        PartMetadata {
-            fingerprint: self.fingerprint.clone(),
-            rows: self.statistics.as_ref().map(|s| s.rows),
-            weighted: self.rows.weights.is_some(),
-            noisy: self.rows.noise_std.is_some(),
-        }
-    }
-
     fn tensors(&self) -> Vec<Tensor> {
-        let Rows { x, y, weights, noise_std } = &self.rows;
-        let mut tensors = vec![Tensor::of("x", x), Tensor::new("y", vec![y.len()], y.clone())];
-        for (name, values) in [("weights", weights), ("noise_std", noise_std)] {
-            tensors.extend(values.as_ref().map(|v| Tensor::new(name, vec![v.len()], v.clone())));
-        }
-        if let Some(s) = &self.statistics {
-            let target = &s.targets[0];
-            let packed = linalg::pack_lower(&s.gram, s.features());
-            let totals = vec![s.weight, s.log_noise, target.square];
-            tensors.push(Tensor::new("totals", vec![3], totals));
-            tensors.push(Tensor::new("moments", vec![s.features()], target.moments.clone()));
-            tensors.push(Tensor::new("gram", vec![packed.len()], packed));
-        }
+        let of_rows =
+            |name, values: &Vec<f64>| Tensor::new(name, vec![values.len()], values.clone());
+        let Observations { targets, weights, noise } = &self.observations;
+        let mut tensors = vec![Tensor::of("x", &self.x)];
+        tensors.extend(targets.iter().map(|y| of_rows("y", y)));
+        tensors.extend(weights.iter().map(|w| of_rows("weights", w)));
+        tensors.extend(noise.iter().map(|s| of_rows("noise", s)));
+        tensors.extend(self.statistics.iter().flat_map(Statistics::tensors));
         tensors
     }
 }
 
 fn read_part(metadata: PartMetadata, tensors: &[Tensor]) -> std::result::Result<Part, String> {
-    let take = |name: &str| Tensor::find(tensors, name);
-    let x = take("x")?;
+    let x = Tensor::find(tensors, "x")?;
     let &[n, columns] = x.shape.as_slice() else {
         return Err("array 'x' is not a matrix".into());
     };
     let x = Matrix::from_row_major(n, columns, x.values.clone()).map_err(|e| e.to_string())?;
-    let of_rows = |name: &str| -> std::result::Result<Vec<f64>, String> {
-        let tensor = take(name)?;
+    // What is not there was not given.
+    let there = |name: &str| tensors.iter().find(|tensor| tensor.name == name);
+    let of_rows = |tensor: &Tensor| -> std::result::Result<Vec<f64>, String> {
         tensor.check_shape(&[n])?;
         Ok(tensor.values.clone())
     };
-    let rows = Rows {
-        x,
-        y: of_rows("y")?,
-        weights: metadata.weighted.then(|| of_rows("weights")).transpose()?,
-        noise_std: metadata.noisy.then(|| of_rows("noise_std")).transpose()?,
+    let observations = Observations {
+        targets: vec![of_rows(Tensor::find(tensors, "y")?)?],
+        weights: there("weights").map(of_rows).transpose()?,
+        noise: there("noise").map(of_rows).transpose()?,
     };
-    let statistics = match metadata.rows {
-        None => None,
-        Some(rows) => {
-            let (totals, moments, packed) = (take("totals")?, take("moments")?, take("gram")?);
-            let p = moments.values.len();
-            totals.check_shape(&[3])?;
-            packed.check_shape(&[p * (p + 1) / 2])?;
-            let [weight, log_noise, square] = [0, 1, 2].map(|k| totals.values[k]);
-            let gram = Arc::new(linalg::unpack_lower(&packed.values, p));
-            let targets = vec![Moments { square, moments: moments.values.clone() }];
-            Some(Statistics { rows, weight, log_noise, gram, targets })
-        }
-    };
-    Ok(Part { fingerprint: metadata.fingerprint, statistics, rows })
+    let (weights, noise) = (observations.weights.iter(), observations.noise.iter());
+    if weights.flatten().any(|w| *w <= 0.0) || noise.flatten().any(|s| *s < 0.0) {
+        return Err("a weight or a noise is out of range".into());
+    }
+    let statistics = there("gram").map(|_| Statistics::from_tensors(tensors)).transpose()?;
+    Ok(Part { fingerprint: metadata.fingerprint, statistics, x, observations })
 }

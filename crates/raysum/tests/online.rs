@@ -162,7 +162,7 @@ fn parts_go_through_files_and_know_their_model() {
         assert_eq!(back.rows(), 30);
         let mut other = fitted(engine, &more);
         let back = std::slice::from_ref(back);
-        assert!(matches!(other.merge(back), Err(Error::NotForThisModel)));
+        assert!(matches!(other.merge(back), Err(Error::NotForThisModel { part: Some(0) })));
         let e = Model::load(&path).unwrap_err().to_string();
         assert!(e.ends_with("this is a raysum file, but it holds a part"), "{e}");
         let mut again = fitted(engine, &data);

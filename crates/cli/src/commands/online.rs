@@ -5,7 +5,7 @@ use crate::args::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
 use crate::source::TrainingTable;
 use crate::{interrupt, output, source};
 use anyhow::{Context, Result, ensure};
-use raysum::{Model, Part};
+use raysum::{Error, Model, Part};
 use serde_json::json;
 use std::path::Path;
 
@@ -54,16 +54,15 @@ pub(super) fn merge(args: &MergeArgs, voice: Voice) -> Result<()> {
         let path = path.display();
         ensure!(found == expected, "{path}: {found} targets, but the model has {expected}");
         rows += parts.first().map_or(0, Part::rows) as usize;
-        for ((part, own), model) in parts.into_iter().zip(&mut by_target).zip(&models) {
-            ensure!(model.made(&part), "{path}: these statistics were taken for another model");
-            own.push(part);
-        }
+        by_target.iter_mut().zip(parts).for_each(|(own, part)| own.push(part));
     }
     for (model, parts) in models.iter_mut().zip(&by_target) {
-        if args.only_parts {
-            model.replace(parts)?;
-        } else {
-            model.merge(parts)?;
+        let merged = if args.only_parts { model.replace(parts) } else { model.merge(parts) };
+        match merged {
+            Err(error @ Error::NotForThisModel { part: Some(part) }) => {
+                return Err(error).with_context(|| args.parts[part].display().to_string());
+            }
+            other => other?,
         }
     }
     save(&models, &args.output, voice, "rows_added", rows)

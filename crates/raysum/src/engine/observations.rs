@@ -79,6 +79,25 @@ impl Observations {
         }
     }
 
+    /// Those of all parts, one after another; weights and noise are filled in where only some parts
+    /// have them.
+    pub(crate) fn joined<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
+        let parts: Vec<&Self> = parts.into_iter().collect();
+        let targets = parts.iter().map(|part| part.targets.len()).min().unwrap_or(0);
+        let target = |t: usize| parts.iter().flat_map(|part| &part.targets[t]).copied().collect();
+        let all = |values: fn(&Self) -> Option<&Vec<f64>>, usual: f64| {
+            parts.iter().any(|part| values(part).is_some()).then(|| {
+                let of = |part: &&Self| values(part).cloned().unwrap_or(vec![usual; part.rows()]);
+                parts.iter().flat_map(of).collect()
+            })
+        };
+        Self {
+            targets: (0..targets).map(target).collect(),
+            weights: all(|part| part.weights.as_ref(), 1.0),
+            noise: all(|part| part.noise.as_ref(), 0.0),
+        }
+    }
+
     /// Those of one target alone.
     #[must_use]
     pub fn target(&self, index: usize) -> Self {

@@ -7,11 +7,10 @@ use super::{NAME, tiles};
 use crate::data::Matrix;
 use crate::engine::weight::Statistics;
 use crate::engine::{
-    Change, Conditioned, Draw, Marginals, Observations, Posterior, Prior, Summary, Tensor,
+    Change, Conditioned, Draw, Marginals, Observations, Posterior, Prior, Rows, Summary, Tensor,
 };
 use crate::error::{Error, Result};
 use crate::linalg::{self, Threads, dot};
-use crate::scale::StandardRows;
 use std::sync::Arc;
 
 /// f given the training rows, by dense algebra.
@@ -52,7 +51,7 @@ impl DensePosterior {
     }
 
     /// a = K⁻¹(y − c).
-    pub(super) fn weights(&self) -> &[f64] {
+    pub(super) fn coefficients(&self) -> &[f64] {
         &self.a
     }
 
@@ -198,22 +197,21 @@ impl Posterior for DensePosterior {
         Ok(Marginals { mean, variance })
     }
 
-    fn summarise(&self, _: &Prior, rows: &StandardRows<'_>, _: &Observations) -> Summary {
+    fn summarise(&self, _: &Prior, rows: &Rows<'_>) -> Summary {
         // Nothing shorter than the rows themselves.
-        Summary { statistics: None, rest: (0..rows.len()).collect() }
+        Summary { statistics: None, rest: (0..rows.x.len()).collect() }
     }
 
     fn change(
         &self,
         prior: &Prior,
         statistics: Option<&Statistics>,
-        rows: &StandardRows<'_>,
-        observations: &Observations,
+        rows: &Rows<'_>,
         change: Change,
     ) -> Result<Conditioned> {
         match statistics {
-            Some(_) => Err(Error::NotForThisModel),
-            None => self.changed(prior, rows, observations, change),
+            Some(_) => Err(Error::NotForThisModel { part: None }),
+            None => self.changed(prior, rows, change),
         }
     }
 

@@ -10,10 +10,11 @@ use super::posterior::{WeightPosterior, left_out_share};
 use super::statistics::Statistics;
 use super::{NATS, Weight, in_streams};
 use crate::basis::Occupancy;
-use crate::engine::{Change, Conditioned, Observations, Prior, Summary};
+use crate::engine::{Change, Conditioned, Prior, Rows, Summary};
 use crate::error::{Error, Result};
 use crate::linalg::Threads;
 use crate::scale::StandardRows;
+use std::sync::Arc;
 
 /// A row is expressed by its features if what they leave out of its variance is less than this
 /// share of the noise. The rows that a basis was made for always are: see `Use::tolerance`.
@@ -30,22 +31,23 @@ fn negligible_share(prior: &Prior) -> f64 {
     (NEGLIGIBLE * prior.noise_variance / prior.kernel.total_variance()).max(RESOLUTION)
 }
 
+/// The statistics of some rows under these features.
+fn statistics_of(map: &FeatureMap, prior: &Prior, rows: &Rows<'_>) -> Statistics {
+    Weight::new(rows.x.clone(), rows.observations.clone()).statistics(map, prior)
+}
+
 impl WeightPosterior {
     /// The statistics of the rows that the features express, and the other rows.
-    pub(super) fn summary(
-        &self,
-        prior: &Prior,
-        rows: &StandardRows<'_>,
-        observations: &Observations,
-    ) -> Summary {
-        let rest = self.strangers(prior, rows);
+    pub(super) fn summary(&self, prior: &Prior, rows: &Rows<'_>) -> Summary {
+        let rest = self.strangers(prior, rows.x);
         let statistics = if rest.is_empty() {
-            self.statistics_of(prior, rows.clone(), observations.clone())
+            statistics_of(&self.map, prior, rows)
         } else {
             let known: Vec<usize> =
-                (0..rows.len()).filter(|i| rest.binary_search(i).is_err()).collect();
-            let x = rows.gather(&known);
-            self.statistics_of(prior, rows.same_scale(&x), observations.gather(&known))
+                (0..rows.x.len()).filter(|i| rest.binary_search(i).is_err()).collect();
+            let x = rows.x.gather(&known);
+            let (x, observations) = (&rows.x.same_scale(&x), &rows.observations.gather(&known));
+            statistics_of(&self.map, prior, &Rows { x, observations })
         };
         Summary { statistics: Some(statistics), rest }
     }
@@ -55,33 +57,29 @@ impl WeightPosterior {
         &self,
         prior: &Prior,
         statistics: Option<&Statistics>,
-        rows: &StandardRows<'_>,
-        observations: &Observations,
+        rows: &Rows<'_>,
         change: Change,
     ) -> Result<Conditioned> {
-        let counts = |s: &&Statistics| s.rows > 0;
-        let empty = Statistics::new(self.map.len(), 1);
-        let base = match (statistics.filter(counts), change) {
-            (Some(other), change) => Some(self.with_change(prior, other, change)?),
+        let mut sums = self.statistics().clone();
+        match (statistics.filter(|s| s.rows > 0), change) {
+            (Some(other), _) => sums.change(other, change)?,
             // Rows that come alone, in place of all others.
-            (None, Change::Replace) => Some(self.with_statistics(prior, &empty)?),
-            (None, _) => None,
-        };
-        let base = base.as_ref().unwrap_or(self);
-        if rows.is_empty() {
-            let statistics = base.statistics();
-            if statistics.rows == 0 {
-                return Err(Error::TooFewRows { rows: 0 });
-            }
-            return Ok(base.with_statistics(prior, statistics)?.conditioned());
+            (None, Change::Replace) => sums = Statistics::new(self.map.len(), 1),
+            (None, _) => {}
         }
-        // Rows that go were expressed by the features once.
-        let extended =
-            (change != Change::Remove).then(|| base.extended(prior, rows)).transpose()?;
-        let base = extended.as_ref().unwrap_or(base);
-        let other = base.statistics_of(prior, rows.clone(), observations.clone());
-        let change = if change == Change::Remove { change } else { Change::Add };
-        Ok(base.with_change(prior, &other, change)?.conditioned())
+        let mut map = Arc::clone(&self.map);
+        if !rows.x.is_empty() {
+            // Rows that go were expressed by the features once.
+            let change = if change == Change::Remove { change } else { Change::Add };
+            if change == Change::Add {
+                (map, sums) = self.extended(prior, rows.x, &sums)?;
+            }
+            sums.change(&statistics_of(&map, prior, rows), change)?;
+        }
+        if sums.rows == 0 {
+            return Err(Error::TooFewRows { rows: 0 });
+        }
+        Ok(Self::one(map, &sums, prior)?.conditioned())
     }
 
     /// The rows that the features do not express, in order.
@@ -101,25 +99,13 @@ impl WeightPosterior {
         all
     }
 
-    /// The statistics of some rows under this posterior's features.
-    fn statistics_of(
+    /// Features that express these rows too, and statistics under them.
+    fn extended(
         &self,
         prior: &Prior,
-        rows: StandardRows<'_>,
-        observations: Observations,
-    ) -> Statistics {
-        Weight::new(rows, observations).statistics(&self.map, prior)
-    }
-
-    /// The posterior after rows have come or gone whose statistics are these.
-    fn with_change(&self, prior: &Prior, other: &Statistics, change: Change) -> Result<Self> {
-        let mut statistics = self.statistics().clone();
-        statistics.change(other, change)?;
-        self.with_statistics(prior, &statistics)
-    }
-
-    /// The same posterior with features that express these rows too.
-    fn extended(&self, prior: &Prior, rows: &StandardRows<'_>) -> Result<Self> {
+        rows: &StandardRows<'_>,
+        statistics: &Statistics,
+    ) -> Result<(Arc<FeatureMap>, Statistics)> {
         let x = rows.block(0..rows.len());
         let z = prior.kernel.project(&x, Threads::One);
         let phi = self.features(prior, &x);
@@ -146,9 +132,8 @@ impl WeightPosterior {
         if map.len() > MOST_FEATURES {
             return Err(Error::RefitDue);
         }
-        let statistics = self.statistics().widen(&places, map.len());
-        let mut one = Self::all(map, &statistics, prior)?;
-        one.pop().ok_or(Error::NoTargets)
+        let statistics = statistics.widen(&places, map.len());
+        Ok((Arc::new(map), statistics))
     }
 }
 

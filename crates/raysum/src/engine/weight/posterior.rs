@@ -4,17 +4,16 @@ mod draw;
 mod slopes;
 
 use super::features::{Block, FeatureMap, Product, check_form};
-use super::statistics::{Moments, Solution, Statistics};
+use super::statistics::{Solution, Statistics};
 use super::{NAME, blocks};
 use crate::basis::Basis;
 use crate::data::Matrix;
 use crate::engine::{
-    Change, Conditioned, Draw, Marginals, Observations, Posterior, Prior, Summary, Tensor,
+    Change, Conditioned, Draw, Marginals, Observations, Posterior, Prior, Rows, Summary, Tensor,
 };
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
 use crate::linalg::{self, Threads, dot};
-use crate::scale::StandardRows;
 use std::sync::{Arc, OnceLock};
 
 /// f given the training rows, by their statistics.
@@ -46,10 +45,13 @@ impl WeightPosterior {
         Ok(solutions.into_iter().enumerate().map(posterior).collect())
     }
 
-    /// The posterior under the same features with other statistics of one target.
-    pub(super) fn with_statistics(&self, prior: &Prior, statistics: &Statistics) -> Result<Self> {
-        let mut one = Self::all(Arc::clone(&self.map), statistics, prior)?;
-        one.pop().ok_or(Error::NoTargets)
+    /// The posterior of the only target of the statistics.
+    pub(super) fn one(
+        map: impl Into<Arc<FeatureMap>>,
+        statistics: &Statistics,
+        prior: &Prior,
+    ) -> Result<Self> {
+        Self::all(map, statistics, prior)?.pop().ok_or(Error::NoTargets)
     }
 
     /// With its likelihood, for the world outside.
@@ -114,34 +116,17 @@ impl WeightPosterior {
         prior: &Prior,
         tensors: &[Tensor],
     ) -> std::result::Result<Self, String> {
-        let take = |name: &str| Tensor::find(tensors, name);
         check_form(&prior.kernel).map_err(|e| e.to_string())?;
         let map = read_map(prior, tensors)?;
-        let p = map.len();
-        let (totals, moments, packed) = (take("totals")?, take("moments")?, take("gram")?);
-        totals.check_shape(&[4])?;
-        moments.check_shape(&[p])?;
-        packed.check_shape(&[p * (p + 1) / 2])?;
-        let statistics = Statistics {
-            rows: whole(totals.values[0], 1e15).ok_or("the number of rows is no count")? as u64,
-            weight: totals.values[1],
-            log_noise: totals.values[2],
-            gram: Arc::new(linalg::unpack_lower(&packed.values, p)),
-            targets: vec![Moments { square: totals.values[3], moments: moments.values.clone() }],
-        };
-        let mut one = Self::all(map, &statistics, prior).map_err(|e| e.to_string())?;
-        one.pop().ok_or_else(|| "there is no target".into())
+        Tensor::find(tensors, "moments")?.check_shape(&[map.len()])?;
+        let statistics = Statistics::from_tensors(tensors)?;
+        Self::one(map, &statistics, prior).map_err(|e| e.to_string())
     }
 }
 
 /// 1 − |φ|², which rounding must not make negative.
 pub(super) fn left_out_share(phi: &[f64]) -> f64 {
     (1.0 - dot(phi, phi)).max(0.0)
-}
-
-/// A float that is a whole number of at most this size.
-fn whole(value: f64, most: f64) -> Option<i64> {
-    (value.fract() == 0.0 && value.abs() <= most).then_some(value as i64)
 }
 
 /// The feature map of a file, with every size checked.
@@ -170,7 +155,7 @@ fn read_basis(
     if !(spacing > 0.0 && spacing <= 1.0) {
         return Err("its spacing is out of range".into());
     }
-    let cells: Option<Vec<i64>> = cells.values.iter().map(|c| whole(*c, 1e15)).collect();
+    let cells: Option<Vec<i64>> = cells.values.iter().map(|c| Tensor::whole(*c, 1e15)).collect();
     let cells = cells.ok_or("its cells are not whole numbers")?;
     let rising = cells.windows(2).all(|pair| pair[0] < pair[1]);
     if !rising || cells[m - 1] - cells[0] > 200_000 {
@@ -189,7 +174,7 @@ fn read_products(
     let read = |row: &[f64]| -> Option<Product> {
         let mut product = [0; 3];
         for (slot, view) in views.iter().enumerate() {
-            let index = whole(row[slot], 1e9)?;
+            let index = Tensor::whole(row[slot], 1e9)?;
             product[slot] = (0..view.len() as i64).contains(&index).then_some(index as u32)?;
         }
         Some(product)
@@ -325,24 +310,18 @@ impl Posterior for WeightPosterior {
         Ok(loo)
     }
 
-    fn summarise(
-        &self,
-        prior: &Prior,
-        rows: &StandardRows<'_>,
-        observations: &Observations,
-    ) -> Summary {
-        self.summary(prior, rows, observations)
+    fn summarise(&self, prior: &Prior, rows: &Rows<'_>) -> Summary {
+        self.summary(prior, rows)
     }
 
     fn change(
         &self,
         prior: &Prior,
         statistics: Option<&Statistics>,
-        rows: &StandardRows<'_>,
-        observations: &Observations,
+        rows: &Rows<'_>,
         change: Change,
     ) -> Result<Conditioned> {
-        self.changed(prior, statistics, rows, observations, change)
+        self.changed(prior, statistics, rows, change)
     }
 
     fn frame(&self) -> Vec<Tensor> {
@@ -370,13 +349,7 @@ impl Posterior for WeightPosterior {
 
     fn tensors(&self) -> Vec<Tensor> {
         let mut all = self.frame();
-        let s = &self.statistics;
-        let packed = linalg::pack_lower(&s.gram, s.features());
-        let target = &s.targets[0];
-        let totals = vec![s.rows as f64, s.weight, s.log_noise, target.square];
-        all.push(Tensor::new("totals", vec![4], totals));
-        all.push(Tensor::new("moments", vec![s.features()], target.moments.clone()));
-        all.push(Tensor::new("gram", vec![packed.len()], packed));
+        all.extend(self.statistics.tensors());
         all
     }
 }

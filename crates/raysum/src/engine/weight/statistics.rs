@@ -1,6 +1,6 @@
 //! All that a likelihood or a posterior needs to know of the rows: a few sums that add up.
 
-use crate::engine::{Change, Observations};
+use crate::engine::{Change, Observations, Tensor};
 use crate::error::{Error, Result};
 use crate::linalg::{self, Threads};
 use serde::{Deserialize, Serialize};
@@ -154,6 +154,36 @@ impl Statistics {
         };
         let targets = self.targets.iter().map(widen).collect();
         Self { gram: Arc::new(gram), targets, ..*self }
+    }
+
+    /// The arrays that a file keeps of statistics of one target.
+    pub(crate) fn tensors(&self) -> Vec<Tensor> {
+        let (p, target) = (self.features(), &self.targets[0]);
+        let packed = linalg::pack_lower(&self.gram, p);
+        let totals = vec![self.rows as f64, self.weight, self.log_noise, target.square];
+        vec![
+            Tensor::new("totals", vec![4], totals),
+            Tensor::new("moments", vec![p], target.moments.clone()),
+            Tensor::new("gram", vec![packed.len()], packed),
+        ]
+    }
+
+    /// Statistics from the arrays of a file; the error says what is wrong with them.
+    pub(crate) fn from_tensors(tensors: &[Tensor]) -> std::result::Result<Self, String> {
+        let take = |name: &str| Tensor::find(tensors, name);
+        let (totals, moments, packed) = (take("totals")?, take("moments")?, take("gram")?);
+        let p = moments.values.len();
+        totals.check_shape(&[4])?;
+        packed.check_shape(&[p * (p + 1) / 2])?;
+        let [rows, weight, log_noise, square] = [0, 1, 2, 3].map(|k| totals.values[k]);
+        let rows = Tensor::whole(rows, 1e15).and_then(|rows| u64::try_from(rows).ok());
+        Ok(Self {
+            rows: rows.ok_or("the number of rows is no count")?,
+            weight,
+            log_noise,
+            gram: Arc::new(linalg::unpack_lower(&packed.values, p)),
+            targets: vec![Moments { square, moments: moments.values.clone() }],
+        })
     }
 
     /// Those of one target, which share the Gram matrix.
