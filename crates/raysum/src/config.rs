@@ -194,48 +194,39 @@ pub struct Config {
     pub seed: u64,
 }
 
-/// The one preset with learned directions.
-const LEARNED: &str = "ppr";
+/// What is learned beside one scale and the noise.
+#[derive(Clone, Copy)]
+enum Learned {
+    /// A length-scale per column.
+    Ard,
+    /// A length-scale and a weight per sub-kernel.
+    Weights,
+    /// Weights, and the directions.
+    Directions,
+}
 
-/// The presets: name, sub-kernel, degrees, directions, pre-scaling, weights learned, what it is.
-const PRESETS: [(&str, SubKernel, &str, Directions, bool, bool, &str); 11] = {
+/// The presets: name, sub-kernel, degrees, directions, what is learned, what it is.
+const PRESETS: [(&str, SubKernel, &str, Directions, Learned, &str); 11] = {
     use Directions::{Axes, Diverse, Gaussian};
+    use Learned::{Ard, Weights};
     use SubKernel::{Imq, Rbf};
     [
+        ("dpa-ard", Rbf, "20x1", Diverse, Ard, "20 diverse directions, a length-scale per column"),
         (
-            "dpa-ard",
+            "ppr",
             Rbf,
             "20x1",
             Diverse,
-            true,
-            false,
-            "20 diverse directions, a length-scale per column",
-        ),
-        (
-            LEARNED,
-            Rbf,
-            "20x1",
-            Diverse,
-            false,
-            true,
+            Learned::Directions,
             "20 learned directions, started from those of dpa-ard",
         ),
-        (
-            "rpa-ard",
-            Rbf,
-            "20x1",
-            Gaussian,
-            true,
-            false,
-            "20 random directions, a length-scale per column",
-        ),
+        ("rpa-ard", Rbf, "20x1", Gaussian, Ard, "20 random directions, a length-scale per column"),
         (
             "dpa",
             Rbf,
             "20x1",
             Diverse,
-            false,
-            true,
+            Weights,
             "20 diverse directions, each with its own length-scale",
         ),
         (
@@ -243,8 +234,7 @@ const PRESETS: [(&str, SubKernel, &str, Directions, bool, bool, &str); 11] = {
             Rbf,
             "20x1",
             Gaussian,
-            false,
-            true,
+            Weights,
             "20 random directions, each with its own length-scale",
         ),
         (
@@ -252,8 +242,7 @@ const PRESETS: [(&str, SubKernel, &str, Directions, bool, bool, &str); 11] = {
             Rbf,
             "4x1,4x2,4x3",
             Gaussian,
-            false,
-            true,
+            Weights,
             "random projections to 1, 2 and 3 dimensions",
         ),
         (
@@ -261,30 +250,13 @@ const PRESETS: [(&str, SubKernel, &str, Directions, bool, bool, &str); 11] = {
             Rbf,
             "3x1,3x2,3x3,2x4,2x5,1x6",
             Gaussian,
-            false,
-            true,
+            Weights,
             "random projections to 1 to 6 dimensions",
         ),
-        ("single-rp", Rbf, "1x1", Gaussian, false, true, "one random direction (a baseline)"),
-        ("gam", Rbf, "dx1", Axes, true, false, "one function per column"),
-        (
-            "rbf-ard",
-            Rbf,
-            "1xd",
-            Axes,
-            true,
-            false,
-            "the usual Gaussian process, all columns in one kernel",
-        ),
-        (
-            "imq-ard",
-            Imq,
-            "1xd",
-            Axes,
-            true,
-            false,
-            "the limit of rpa-ard with ever more directions",
-        ),
+        ("single-rp", Rbf, "1x1", Gaussian, Weights, "one random direction (a baseline)"),
+        ("gam", Rbf, "dx1", Axes, Ard, "one function per column"),
+        ("rbf-ard", Rbf, "1xd", Axes, Ard, "the usual Gaussian process, all columns in one kernel"),
+        ("imq-ard", Imq, "1xd", Axes, Ard, "the limit of rpa-ard with ever more directions"),
     ]
 };
 
@@ -292,15 +264,14 @@ impl Config {
     /// The configuration with this name.
     pub fn preset(name: &str) -> Result<Self> {
         let all = PRESETS.map(|p| (p.0, p));
-        let (_, kernel, degrees, directions, ard, learn_weights, _) =
-            named::find("model", &all, name)?;
+        let (_, kernel, degrees, directions, learned, _) = named::find("model", &all, name)?;
         Ok(Self {
             kernel,
             degrees: degrees.parse()?,
             directions,
-            ard,
-            learn_weights,
-            learn_directions: name == LEARNED,
+            ard: matches!(learned, Learned::Ard),
+            learn_weights: !matches!(learned, Learned::Ard),
+            learn_directions: matches!(learned, Learned::Directions),
             engine: EngineChoice::Auto,
             optimizer: Optimizer::Lbfgs,
             subset: None,
@@ -313,7 +284,7 @@ impl Config {
 
     /// The presets with a few words on each.
     pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
-        PRESETS.iter().map(|p| (p.0, p.6))
+        PRESETS.iter().map(|p| (p.0, p.5))
     }
 
     /// Fails on settings that no data could be fitted with.

@@ -13,7 +13,7 @@ use crate::optimize::{Outcome, Stop};
 use crate::project::Projections;
 use crate::rng::{Purpose, stream};
 use crate::scale::{Scaler, StandardRows};
-use crate::search::{ProgressFn, Search};
+use crate::search::{ProgressFn, Search, Task};
 use std::ops::ControlFlow;
 
 /// From this many rows on, a search starts on a random part of them, and finishes on all.
@@ -72,7 +72,7 @@ impl Config {
             let prior = problem.layout.prior(&problem.layout.hyperparameters(&first));
             problem.engine(self.engine, None)?.check(&prior)?;
         }
-        let mut search = Search { config: self, progress, evaluations: 0, later: 0.0, values: 0.0 };
+        let mut search = Search { config: self, progress, evaluations: 0, later: 0.0 };
         let mut most = None;
         if self.learn_directions && start.is_none() {
             let learning = problem.before_learning(&mut search, stages[0])?;
@@ -83,22 +83,23 @@ impl Config {
         for (index, &rows) in stages.iter().enumerate() {
             let some = (rows < n).then(|| problem.sample(rows, self.seed, index));
             let mut engine = problem.engine(self.engine, some.as_ref())?;
-            search.values = problem.observations_of(some.as_ref()).values();
+            let observations = problem.observations_of(some.as_ref());
+            let mut task = Task { engine: engine.as_mut(), layout, observations };
             search.later = later(&stages, index);
             best = Some(match best {
                 None if self.learn_directions => {
                     let limit = self.max_evaluations.unwrap_or(learn::EVALUATIONS);
                     let limit = limit.min(most.unwrap_or(limit));
                     let from = Outcome::at(first.clone());
-                    search.learn(engine.as_mut(), layout, rows, &from, limit)?
+                    search.learn(&mut task, &from, limit)?
                 }
-                None => search.starts(engine.as_mut(), layout, rows, &first)?,
+                None => search.starts(&mut task, &first)?,
                 Some(from) => {
                     let growth = rows as f64 / stages[index - 1] as f64;
                     let many = self.learn_directions && index == 1;
                     let limit = if many { learn::LATER_EVALUATIONS } else { stage_limit(index) };
                     let most = limit.min(most.unwrap_or(limit));
-                    search.finish(engine.as_mut(), layout, rows, from, growth, most)?
+                    search.finish(&mut task, from, growth, most)?
                 }
             });
         }
@@ -119,10 +120,9 @@ impl Config {
         data: &Dataset<'_>,
         hyperparameters: &Hyperparameters,
     ) -> Result<Model> {
-        let problem = Problem::new(self, data)?;
-        let projections = problem.layout.projections().clone();
         data.check_targets(1)?;
-        self.condition_along(data, projections, hyperparameters)?.pop().ok_or(Error::NoTargets)
+        let models = Problem::new(self, data)?.condition(self, hyperparameters, 0, false)?;
+        models.into_iter().next().ok_or(Error::NoTargets)
     }
 
     /// The models of any number of targets at given hyperparameters and projections, such as
@@ -133,14 +133,7 @@ impl Config {
         projections: Projections,
         hyperparameters: &Hyperparameters,
     ) -> Result<Vec<Model>> {
-        let mut problem = Problem::new(self, data)?;
-        let (expected, found) = (projections.matrix().columns(), data.columns());
-        if found != expected {
-            return Err(Error::ColumnCount { expected, found });
-        }
-        problem.layout = Layout::new(self, projections)?;
-        problem.layout.check(hyperparameters)?;
-        problem.condition(self, hyperparameters, 0, false)
+        Problem::along(self, data, projections)?.condition(self, hyperparameters, 0, false)
     }
 }
 
@@ -170,6 +163,40 @@ struct Learning {
     most: Option<usize>,
 }
 
+/// Learning directions from some rows while others are held out.
+struct Trial<'t> {
+    engine: Box<dyn Engine + 't>,
+    layout: Layout,
+    reached: Outcome,
+    observations: &'t Observations,
+    /// The held-out rows, standardised, and what was observed there.
+    ask: Matrix,
+    truth: &'t Observations,
+}
+
+impl Trial<'_> {
+    /// Goes on for so many evaluations, if there is anything more to learn.
+    fn learn(&mut self, search: &mut Search<'_, '_>, evaluations: usize) -> Result<()> {
+        if self.reached.stop == Stop::Limit {
+            let (engine, layout) = (self.engine.as_mut(), &self.layout);
+            let mut task = Task { engine, layout, observations: self.observations };
+            self.reached = search.learn(&mut task, &self.reached, evaluations)?;
+        }
+        Ok(())
+    }
+
+    /// The log density of each held-out value.
+    fn log_densities(&mut self) -> Result<Vec<f64>> {
+        let prior = self.layout.prior_at(&self.reached.point);
+        let mut all = Vec::new();
+        for (target, (_, posterior)) in self.engine.posteriors(&prior)?.iter().enumerate() {
+            let f = posterior.marginals(&prior, &self.ask);
+            all.extend(learn::log_densities(&f, prior.noise_variance, self.truth, target));
+        }
+        Ok(all)
+    }
+}
+
 /// Standardised data, and the layout of θ.
 struct Problem<'a> {
     x: MatrixRef<'a>,
@@ -181,10 +208,19 @@ struct Problem<'a> {
 
 impl<'a> Problem<'a> {
     fn new(config: &Config, data: &Dataset<'a>) -> Result<Self> {
-        config.check()?;
         let degrees = config.degrees.resolve(data.columns());
         let projections =
             Projections::choose(config.directions, &degrees, data.columns(), config.seed)?;
+        Self::along(config, data, projections)
+    }
+
+    /// The same with projections that are given.
+    fn along(config: &Config, data: &Dataset<'a>, projections: Projections) -> Result<Self> {
+        let (expected, found) = (projections.matrix().columns(), data.columns());
+        if found != expected {
+            return Err(Error::ColumnCount { expected, found });
+        }
+        config.check()?;
         let layout = Layout::new(config, projections)?;
         let scalers = Scaler::of_targets(data);
         let observations = Observations::standardised(data, &scalers);
@@ -236,7 +272,7 @@ impl<'a> Problem<'a> {
         &self,
         search: &mut Search<'_, '_>,
         engine: &mut dyn Engine,
-        rows: usize,
+        observations: &Observations,
     ) -> Result<(Layout, Vec<f64>)> {
         let config = Config {
             learn_directions: false,
@@ -245,7 +281,8 @@ impl<'a> Problem<'a> {
             ..search.config.clone()
         };
         let layout = Layout::new(&config, self.layout.projections().clone())?;
-        let best = search.starts(engine, &layout, rows, &layout.start())?;
+        let mut task = Task { engine, layout: &layout, observations };
+        let best = search.starts(&mut task, &layout.start())?;
         self.layout.learning_from(&layout, &layout.hyperparameters(&best.point))
     }
 
@@ -261,36 +298,28 @@ impl<'a> Problem<'a> {
         let mut trials = Vec::new();
         for (set, (x, y)) in &sets {
             let mut engine = self.engine(choice, Some(set))?;
-            search.values = set.1.values();
-            let (layout, first) = self.plain(search, engine.as_mut(), set.1.rows())?;
+            let (layout, first) = self.plain(search, engine.as_mut(), &set.1)?;
             let ask = StandardRows::new(x.into(), &self.scalers[0]).block(0..y.rows());
-            trials.push((engine, layout, Outcome::at(first), set, ask, y));
+            let (reached, observations) = (Outcome::at(first), &set.1);
+            trials.push(Trial { engine, layout, reached, observations, ask, truth: y });
         }
         let mut asked = learn::Asked::default();
         let most = search.config.max_evaluations.unwrap_or(learn::EVALUATIONS);
         // Once no trial has anything more to learn the answers would not change.
         while let Some(evaluations) = asked.next(most)
-            && trials.iter().any(|trial| trial.2.stop == Stop::Limit)
+            && trials.iter().any(|trial| trial.reached.stop == Stop::Limit)
         {
             let mut densities = Vec::new();
-            for (engine, layout, reached, set, ask, y) in &mut trials {
-                if reached.stop == Stop::Limit {
-                    let rows = set.1.rows();
-                    search.values = set.1.values();
-                    *reached = search.learn(engine.as_mut(), layout, rows, reached, evaluations)?;
-                }
-                let prior = layout.prior_at(&reached.point);
-                for (target, (_, posterior)) in engine.posteriors(&prior)?.iter().enumerate() {
-                    let f = posterior.marginals(&prior, ask);
-                    densities.extend(learn::log_densities(&f, prior.noise_variance, y, target));
-                }
+            for trial in &mut trials {
+                trial.learn(search, evaluations)?;
+                densities.extend(trial.log_densities()?);
             }
             asked.answer(densities);
         }
         let some = (!all).then(|| self.rows(&part));
         let mut engine = self.engine(choice, some.as_ref())?;
-        search.values = self.observations_of(some.as_ref()).values();
-        let (layout, first) = self.plain(search, engine.as_mut(), rows)?;
+        let observations = self.observations_of(some.as_ref());
+        let (layout, first) = self.plain(search, engine.as_mut(), observations)?;
         Ok(Learning { layout, first, most: asked.stop_at() })
     }
 
@@ -301,6 +330,7 @@ impl<'a> Problem<'a> {
         evaluations: usize,
         hit_limit: bool,
     ) -> Result<Vec<Model>> {
+        self.layout.check(hyperparameters)?;
         let prior = self.layout.prior(hyperparameters);
         let posteriors = self.engine(config.engine, None)?.posteriors(&prior)?;
         let rows = self.x.rows();

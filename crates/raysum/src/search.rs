@@ -1,7 +1,7 @@
 //! The search for θ under the caller's eyes: from several starts, in stages, or along directions.
 
 use crate::config::{Config, Optimizer};
-use crate::engine::Engine;
+use crate::engine::{Engine, Observations};
 use crate::error::{Error, Result};
 use crate::objective::Layout;
 use crate::optimize::{Adam, Lbfgs, Outcome, Step, Stop, adam, lbfgs};
@@ -38,6 +38,10 @@ pub struct Progress {
     pub objective: f64,
 }
 
+/// What an optimiser is given: value and gradient at a point, and who watches.
+type Objective<'a> = dyn FnMut(&[f64], &mut [f64]) -> Result<f64> + 'a;
+type Observer<'a> = dyn FnMut(&Step) -> ControlFlow<()> + 'a;
+
 /// Called after each evaluation; `Break` cancels the fit.
 pub type ProgressFn<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
 
@@ -47,42 +51,50 @@ pub(crate) struct Search<'a, 'p> {
     pub(crate) progress: &'a mut ProgressFn<'p>,
     pub(crate) evaluations: usize,
     pub(crate) later: f64,
-    /// Observed values searched on, which tolerances are counted by.
-    pub(crate) values: f64,
+}
+
+/// What is searched: the likelihood of some rows over θ.
+pub(crate) struct Task<'t> {
+    pub(crate) engine: &'t mut dyn Engine,
+    pub(crate) layout: &'t Layout,
+    /// What was observed at the engine's rows; tolerances are counted by it.
+    pub(crate) observations: &'t Observations,
+}
+
+impl Task<'_> {
+    fn evaluate(&mut self, theta: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        self.layout.evaluate(self.engine, theta, gradient)
+    }
+
+    /// A tolerance for the likelihood, from one per observed value.
+    fn tolerance(&self, each: f64) -> f64 {
+        each * self.observations.values()
+    }
 }
 
 impl Search<'_, '_> {
     /// Learns directions for so many evaluations, from where learning has come.
     pub(crate) fn learn(
         &mut self,
-        engine: &mut dyn Engine,
-        layout: &Layout,
-        rows: usize,
+        task: &mut Task<'_>,
         from: &Outcome,
         evaluations: usize,
     ) -> Result<Outcome> {
         let options = Lbfgs {
             evaluations,
             memory: LEARNING_MEMORY,
-            value_tolerance: LEARNING_TOLERANCE * self.values,
+            value_tolerance: task.tolerance(LEARNING_TOLERANCE),
             curvature: from.curvature.clone(),
             ..Lbfgs::default()
         };
-        let outcome = self.run(rows, 0, |observer| {
-            let objective = |t: &[f64], g: &mut [f64]| layout.evaluate(engine, t, g);
+        let outcome = self.run(task, 0, |objective, observer| {
             lbfgs(&from.point, &options, objective, observer)
         })?;
         if outcome.value.is_finite() { Ok(outcome) } else { Err(Error::NoFiniteStart) }
     }
 
     /// The best of all starts.
-    pub(crate) fn starts(
-        &mut self,
-        engine: &mut dyn Engine,
-        layout: &Layout,
-        rows: usize,
-        first: &[f64],
-    ) -> Result<Outcome> {
+    pub(crate) fn starts(&mut self, task: &mut Task<'_>, first: &[f64]) -> Result<Outcome> {
         let mut best: Option<Outcome> = None;
         for index in 0..self.config.starts {
             let theta = match index {
@@ -94,9 +106,9 @@ impl Search<'_, '_> {
                     let mut options = Lbfgs::default();
                     options.evaluations =
                         self.config.max_evaluations.unwrap_or(options.evaluations);
-                    self.lbfgs(engine, layout, rows, index, &theta, &options)?
+                    self.lbfgs(task, index, &theta, options)?
                 }
-                Optimizer::Adam => self.adam(engine, layout, rows, index, &theta)?,
+                Optimizer::Adam => self.adam(task, index, &theta)?,
             };
             if best.as_ref().is_none_or(|b| outcome.value < b.value) {
                 best = Some(outcome);
@@ -109,9 +121,7 @@ impl Search<'_, '_> {
     /// `growth` times the rows is about that much more curved.
     pub(crate) fn finish(
         &mut self,
-        engine: &mut dyn Engine,
-        layout: &Layout,
-        rows: usize,
+        task: &mut Task<'_>,
         from: Outcome,
         growth: f64,
         most: usize,
@@ -122,7 +132,7 @@ impl Search<'_, '_> {
         }
         let evaluations = self.config.max_evaluations.unwrap_or(most).min(most);
         let options = Lbfgs { evaluations, curvature, ..Lbfgs::default() };
-        let outcome = self.lbfgs(engine, layout, rows, 0, &from.point, &options)?;
+        let outcome = self.lbfgs(task, 0, &from.point, options)?;
         // If all rows cannot be evaluated there, the part's word stands.
         let found = outcome.value.is_finite();
         Ok(if found { outcome } else { Outcome { curvature: Vec::new(), ..from } })
@@ -130,47 +140,32 @@ impl Search<'_, '_> {
 
     fn lbfgs(
         &mut self,
-        engine: &mut dyn Engine,
-        layout: &Layout,
-        rows: usize,
+        task: &mut Task<'_>,
         index: u32,
         theta: &[f64],
-        options: &Lbfgs,
+        options: Lbfgs,
     ) -> Result<Outcome> {
-        let value_tolerance = STEP_TOLERANCE * self.values;
-        let options = &Lbfgs { value_tolerance, ..options.clone() };
-        self.run(rows, index, |observer| {
-            let objective = |t: &[f64], g: &mut [f64]| layout.evaluate(engine, t, g);
-            lbfgs(theta, options, objective, observer)
-        })
+        let options = Lbfgs { value_tolerance: task.tolerance(STEP_TOLERANCE), ..options };
+        self.run(task, index, |objective, observer| lbfgs(theta, &options, objective, observer))
     }
 
-    fn adam(
-        &mut self,
-        engine: &mut dyn Engine,
-        layout: &Layout,
-        rows: usize,
-        index: u32,
-        theta: &[f64],
-    ) -> Result<Outcome> {
+    fn adam(&mut self, task: &mut Task<'_>, index: u32, theta: &[f64]) -> Result<Outcome> {
         let recipe = Adam::default();
         let evaluations = self.config.max_evaluations.unwrap_or(recipe.evaluations);
         // The paper's tolerance is per row.
-        let tolerance = recipe.tolerance * self.values;
+        let tolerance = task.tolerance(recipe.tolerance);
         let options = Adam { evaluations, tolerance, ..recipe };
-        self.run(rows, index, |observer| {
-            let objective = |t: &[f64], g: &mut [f64]| layout.evaluate(engine, t, g);
-            adam(theta, &options, objective, observer)
-        })
+        self.run(task, index, |objective, observer| adam(theta, &options, objective, observer))
     }
 
     /// Runs one search under the caller's eyes.
     fn run(
         &mut self,
-        rows: usize,
+        task: &mut Task<'_>,
         start: u32,
-        body: impl FnOnce(&mut dyn FnMut(&Step) -> ControlFlow<()>) -> Result<Outcome>,
+        body: impl FnOnce(&mut Objective<'_>, &mut Observer<'_>) -> Result<Outcome>,
     ) -> Result<Outcome> {
+        let rows = task.observations.rows();
         let (starts, later, progress) = (self.config.starts, self.later, &mut self.progress);
         let mut observer = |step: &Step| {
             progress(&Progress {
@@ -183,7 +178,7 @@ impl Search<'_, '_> {
                 objective: -step.best,
             })
         };
-        let outcome = body(&mut observer)?;
+        let outcome = body(&mut |theta, gradient| task.evaluate(theta, gradient), &mut observer)?;
         self.evaluations += outcome.evaluations;
         if outcome.stop == Stop::Cancelled {
             return Err(Error::Cancelled { evaluations: self.evaluations });
