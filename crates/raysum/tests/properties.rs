@@ -1,6 +1,7 @@
 //! What must not change: order of rows and columns, units, saving and loading, threads.
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use raysum::engine::dense::Dense;
 use raysum::engine::{AdditiveKernel, Engine, Prior};
 use raysum::{Config, Dataset, Directions, Hyperparameters, Matrix, Model, Projections, SubKernel};
@@ -39,7 +40,7 @@ fn condition(preset: &str, x: &Matrix, y: &[f64], scales: &[f64]) -> Model {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, rng_seed: RngSeed::Fixed(0), ..ProptestConfig::default() })]
 
     #[test]
     fn the_order_of_rows_does_not_matter((x, y) in rows(30, 4), seed in 0_usize..1000) {
@@ -127,7 +128,8 @@ proptest! {
         let p = model.predict(&far).unwrap();
         let unit = model.scaler().y.std;
         close(&p.latent_variance, &[1.3 * unit * unit; 2], 1e-6);
-        close(&p.mean, &[model.constant(); 2], 1e-6);
+        // In units of y: the constant itself may be next to nothing.
+        prop_assert!(p.mean.iter().all(|m| (m - model.constant()).abs() < 1e-6 * unit));
     }
 }
 
