@@ -21,10 +21,10 @@ mod table;
 pub use occupancy::{Counts, Occupancy};
 pub use table::{Place, Weights};
 
+use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
 use crate::linalg;
-use std::collections::{BTreeMap, BTreeSet};
 use table::Table;
 
 /// Widest lattice spacing, in length-scales: an RBF's aliasing error there is below 1e-13.
@@ -79,22 +79,27 @@ impl Nodes {
     }
 }
 
-/// The eigenvalues of a symmetric m × m matrix, falling, but for small ones whose sum stays within
-/// `tolerance`; which they are, and all eigenvectors one after another.
-fn leading(matrix: &[f64], m: usize, tolerance: f64) -> (Vec<usize>, Vec<f64>, Vec<f64>) {
-    let (values, vectors) = linalg::symmetric_eigen(matrix, m);
+/// The eigenfunctions of a kernel seen through weighted nodes, `kernel(i, k)` between two of them,
+/// but for those of small eigenvalues whose sum stays within `tolerance`: T (nodes by features) and
+/// the eigenvalues, falling.
+fn eigenfunctions(
+    weights: &[f64],
+    tolerance: f64,
+    kernel: impl Fn(usize, usize) -> f64,
+) -> (Matrix, Vec<f64>) {
+    let m = weights.len();
+    let root: Vec<f64> = weights.iter().map(|w| w.sqrt()).collect();
+    let matrix = Matrix::from_fn(m, m, |i, k| root[i] * root[k] * kernel(i, k));
+    let (values, vectors) = linalg::symmetric_eigen(matrix.as_slice(), m);
     let mut left_out = 0.0;
-    let mut keep = m;
-    for value in &values {
+    let small = values.iter().take_while(|value| {
         left_out += value.max(0.0);
-        if left_out > tolerance && *value > ROUNDING {
-            break;
-        }
-        keep -= 1;
-    }
-    let kept: Vec<usize> = (m - keep..m).rev().collect();
-    let eigenvalues = kept.iter().map(|&a| values[a]).collect();
-    (kept, eigenvalues, vectors)
+        !(left_out > tolerance && **value > ROUNDING)
+    });
+    let keep = m - small.count();
+    let eigenvalues: Vec<f64> = values.into_iter().rev().take(keep).collect();
+    let entry = |i: usize, a: usize| root[i] * vectors[(m - 1 - a) * m + i] / eigenvalues[a].sqrt();
+    (Matrix::from_fn(m, keep, entry), eigenvalues)
 }
 
 /// The features φ of one view.
@@ -110,26 +115,15 @@ impl Basis {
     /// The basis that leaves out at most `tolerance` of the kernel's variance over the data.
     pub fn new(kernel: SubKernel, occupancy: &Occupancy, tolerance: f64) -> Result<Self> {
         let (cells, weights): (Vec<i64>, Vec<f64>) = occupancy.nodes().into_iter().unzip();
-        let m = cells.len();
-        if m > MOST_NODES {
+        if cells.len() > MOST_NODES {
             return Err(Error::BasisTooLarge);
         }
-        let h = occupancy.spacing;
-        let root: Vec<f64> = weights.iter().map(|w| w.sqrt()).collect();
-        let mut matrix = vec![0.0; m * m];
-        for i in 0..m {
-            for k in 0..m {
-                let gap = (cells[i] - cells[k]) as f64 * h;
-                matrix[i * m + k] = root[i] * root[k] * kernel.value(gap * gap);
-            }
-        }
-        let (kept, eigenvalues, vectors) = leading(&matrix, m, tolerance);
-        let mut transform = Vec::with_capacity(m * kept.len());
-        for i in 0..m {
-            let pairs = kept.iter().zip(&eigenvalues);
-            transform.extend(pairs.map(|(a, value)| root[i] * vectors[a * m + i] / value.sqrt()));
-        }
-        Ok(Self::from_parts(kernel, h, cells, transform, eigenvalues))
+        let spacing = occupancy.spacing;
+        let (transform, eigenvalues) = eigenfunctions(&weights, tolerance, |i, k| {
+            let gap = (cells[i] - cells[k]) as f64 * spacing;
+            kernel.value(gap * gap)
+        });
+        Ok(Self::from_parts(kernel, spacing, cells, transform.into_row_major(), eigenvalues))
     }
 
     /// A basis from what [`Basis::parts`] gives.
@@ -149,54 +143,48 @@ impl Basis {
     /// far stay as they are, and the new ones vanish where they span the kernel.
     pub fn extended(&self, occupancy: &Occupancy, tolerance: f64) -> Result<Self> {
         let (new, weights): (Vec<i64>, Vec<f64>) = occupancy.nodes().into_iter().unzip();
-        let (m, r) = (new.len(), self.len());
+        let r = self.len();
         let Nodes { kernel, spacing, ref cells, ref transform } = self.nodes;
-        let all: BTreeSet<i64> = cells.iter().chain(&new).copied().collect();
+        let mut all = [cells.as_slice(), &new].concat();
+        all.sort_unstable();
+        all.dedup();
         let span = all.last().zip(all.first()).map_or(0, |(last, first)| last - first);
         if all.len() > MOST_NODES || span >= 2 * occupancy::LONGEST {
             return Err(Error::BasisTooLarge);
         }
         // φ at the new nodes, and what it leaves out there.
-        let mut phi = vec![0.0; m * r];
-        for (cell, row) in new.iter().zip(phi.chunks_mut(r.max(1))) {
-            self.nodes.sum((*cell as f64 + 0.5) * spacing, row, |kernel, s, _| kernel.value(s));
+        let mut phi = Matrix::zeros(new.len(), r);
+        for (i, cell) in new.iter().enumerate() {
+            let z = (*cell as f64 + 0.5) * spacing;
+            self.nodes.sum(z, phi.row_mut(i), |kernel, s, _| kernel.value(s));
         }
-        let root: Vec<f64> = weights.iter().map(|w| w.sqrt()).collect();
-        let mut matrix = vec![0.0; m * m];
-        for i in 0..m {
-            for k in 0..m {
-                let gap = (new[i] - new[k]) as f64 * spacing;
-                let known = linalg::dot(&phi[i * r..(i + 1) * r], &phi[k * r..(k + 1) * r]);
-                matrix[i * m + k] = root[i] * root[k] * (kernel.value(gap * gap) - known);
-            }
-        }
-        let (kept, values, vectors) = leading(&matrix, m, tolerance);
-        let more = kept.len();
-        let weight = |i: usize, a: usize| root[i] * vectors[kept[a] * m + i] / values[a].sqrt();
+        let (own, values) = eigenfunctions(&weights, tolerance, |i, k| {
+            let gap = (new[i] - new[k]) as f64 * spacing;
+            kernel.value(gap * gap) - linalg::dot(phi.row(i), phi.row(k))
+        });
+        let more = values.len();
         // ψ = Σ_v T_v (k(z,v) − φ(z)'φ(v)), written as a sum over all nodes.
-        let mut mixed = vec![0.0; r * more];
-        for i in 0..m {
-            for (phi, mixed) in phi[i * r..].iter().zip(mixed.chunks_mut(more.max(1))) {
-                mixed.iter_mut().enumerate().for_each(|(a, x)| *x += phi * weight(i, a));
+        let mut mixed = Matrix::zeros(r, more);
+        for i in 0..new.len() {
+            for (a, phi) in phi.row(i).iter().enumerate() {
+                mixed.row_mut(a).iter_mut().zip(own.row(i)).for_each(|(x, t)| *x += phi * t);
             }
         }
-        let width = r + more;
-        let index: BTreeMap<i64, usize> = all.iter().enumerate().map(|(i, c)| (*c, i)).collect();
-        let mut joined = vec![0.0; all.len() * width];
+        let mut joined = Matrix::zeros(all.len(), r + more);
+        let place = |cell: &i64| all.partition_point(|other| other < cell);
         for (cell, old) in cells.iter().zip(transform.chunks(r.max(1))) {
-            let row = &mut joined[index[cell] * width..][..width];
+            let row = joined.row_mut(place(cell));
             row[..r].copy_from_slice(old);
-            for (t, mixed) in old.iter().zip(mixed.chunks(more.max(1))) {
-                row[r..].iter_mut().zip(mixed).for_each(|(x, m)| *x -= t * m);
+            for (a, t) in old.iter().enumerate() {
+                row[r..].iter_mut().zip(mixed.row(a)).for_each(|(x, m)| *x -= t * m);
             }
         }
         for (i, cell) in new.iter().enumerate() {
-            let row = &mut joined[index[cell] * width + r..][..more];
-            row.iter_mut().enumerate().for_each(|(a, x)| *x += weight(i, a));
+            let row = &mut joined.row_mut(place(cell))[r..];
+            row.iter_mut().zip(own.row(i)).for_each(|(x, t)| *x += t);
         }
         let eigenvalues = self.eigenvalues.iter().copied().chain(values).collect();
-        let cells = all.into_iter().collect();
-        Ok(Self::from_parts(kernel, spacing, cells, joined, eigenvalues))
+        Ok(Self::from_parts(kernel, spacing, all, joined.into_row_major(), eigenvalues))
     }
 
     /// The distance between nodes.
