@@ -371,12 +371,16 @@ impl Model {
         Matrix::from_row_major(x.rows(), x.columns(), data)
     }
 
-    /// ∂ mean / ∂x = (∂ mean / ∂z) W, all standardised.
+    /// Gradient of the mean with respect to x, both standardised.
     fn standardised_gradient(&self, rows: &Matrix) -> Matrix {
-        let slopes = self.posterior.mean_slopes(&self.prior, rows);
+        self.along_columns(&self.posterior.mean_slopes(&self.prior, rows))
+    }
+
+    /// ∂/∂x = (∂/∂z) W: from slopes along the views to those along the columns.
+    fn along_columns(&self, slopes: &Matrix) -> Matrix {
         let views = &self.prior.kernel.views;
-        let mut gradient = Matrix::zeros(rows.rows(), rows.columns());
-        for i in 0..rows.rows() {
+        let mut gradient = Matrix::zeros(slopes.rows(), views.columns());
+        for i in 0..slopes.rows() {
             for (r, slope) in slopes.row(i).iter().enumerate() {
                 let out = gradient.row_mut(i);
                 out.iter_mut().zip(views.row(r)).for_each(|(g, w)| *g += slope * w);

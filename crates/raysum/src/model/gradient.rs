@@ -10,16 +10,10 @@ impl Model {
     pub fn variance_gradient<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Matrix> {
         let x = self.check(x)?;
         let unit = self.scaler.y.std;
-        let views = &self.prior.kernel.views;
         let blocks = self.by_block(x, |rows| {
             let slopes = self.posterior.variance_slopes(&self.prior, rows);
-            // ∂ var / ∂x = (∂ var / ∂z) W.
-            let mut gradient = Matrix::zeros(rows.rows(), rows.columns());
-            for i in 0..rows.rows() {
-                for (r, slope) in slopes.row(i).iter().enumerate() {
-                    let out = gradient.row_mut(i);
-                    out.iter_mut().zip(views.row(r)).for_each(|(g, w)| *g += slope * w);
-                }
+            let mut gradient = self.along_columns(&slopes);
+            for i in 0..gradient.rows() {
                 for (slope, column) in gradient.row_mut(i).iter_mut().zip(&self.scaler.x) {
                     let flat = column.std == 0.0 || *slope == 0.0;
                     // Slopes beyond the largest number are cut to it.
