@@ -261,36 +261,18 @@ impl<'a> Dataset<'a> {
 
     /// The same rows, of which row i counts as `weights[i]` equal ones would.
     pub fn weighted(self, weights: &'a [f64]) -> Result<Self> {
-        self.check_rows("weight", weights, |w| w > 0.0, "finite and above 0")?;
+        check_rows(self.rows(), "weight", weights, |w| w > 0.0, "finite and above 0")?;
         Ok(Self { weights: Some(weights), ..self })
     }
 
     /// The same rows, with known standard deviations of each row's noise, in the target's units.
     /// What noise is found beyond it comes on top.
     pub fn with_noise_std(self, noise_std: &'a [f64]) -> Result<Self> {
-        self.check_rows("noise std", noise_std, |s| s >= 0.0, "finite and at least 0")?;
+        check_noise_std(self.rows(), noise_std)?;
         if self.targets.len() > 1 {
             return Err(Error::NoiseOfTargets);
         }
         Ok(Self { noise_std: Some(noise_std), ..self })
-    }
-
-    fn check_rows(
-        &self,
-        name: &'static str,
-        values: &[f64],
-        good: impl Fn(f64) -> bool,
-        rule: &'static str,
-    ) -> Result<()> {
-        if values.len() != self.rows() {
-            let (expected, found) = (self.rows(), values.len());
-            return Err(Error::RowValues { name, expected, found });
-        }
-        let bad = values.iter().position(|v| !(v.is_finite() && good(*v)));
-        match bad {
-            Some(row) => Err(Error::RowValue { name, row, value: values[row], rule }),
-            None => Ok(()),
-        }
     }
 
     /// The inputs.
@@ -332,6 +314,29 @@ impl<'a> Dataset<'a> {
     /// Number of columns of X.
     pub fn columns(&self) -> usize {
         self.x.columns()
+    }
+}
+
+/// Fails unless there is a standard deviation of the noise for each of so many rows.
+pub(crate) fn check_noise_std(rows: usize, noise_std: &[f64]) -> Result<()> {
+    check_rows(rows, "noise std", noise_std, |s| s >= 0.0, "finite and at least 0")
+}
+
+fn check_rows(
+    expected: usize,
+    name: &'static str,
+    values: &[f64],
+    good: impl Fn(f64) -> bool,
+    rule: &'static str,
+) -> Result<()> {
+    let found = values.len();
+    if found != expected {
+        return Err(Error::RowValues { name, expected, found });
+    }
+    let bad = values.iter().position(|v| !(v.is_finite() && good(*v)));
+    match bad {
+        Some(row) => Err(Error::RowValue { name, row, value: values[row], rule }),
+        None => Ok(()),
     }
 }
 

@@ -6,7 +6,7 @@ mod gradient;
 pub use functions::Functions;
 
 use crate::config::Config;
-use crate::data::{Dataset, Matrix, MatrixRef};
+use crate::data::{Dataset, Matrix, MatrixRef, check_noise_std};
 use crate::engine::{Marginals, Observations, Posterior, Prior};
 use crate::error::{Error, Result};
 use crate::linalg;
@@ -255,9 +255,7 @@ impl Model {
         noise_std: &[f64],
     ) -> Result<Prediction> {
         let x = self.check(x)?;
-        // The check is that of a data set; what its target is does not matter.
-        let nothing = vec![0.0; x.rows()];
-        Dataset::rows_of(x, &[&nothing])?.with_noise_std(noise_std)?;
+        check_noise_std(x.rows(), noise_std)?;
         let blocks = self.by_block(x, |rows| self.posterior.marginals(&self.prior, rows));
         let known: Vec<f64> = noise_std.iter().map(|s| self.scaler.y.scaled_square(*s)).collect();
         self.in_units(&join(blocks), Some(&known))
