@@ -50,21 +50,22 @@ impl Encoding {
             every(lacking.into_iter()),
             names(table.column_names()),
         );
-        Ok(self.located(with_target, |place| there.get(place.name.as_str()).copied()))
+        Ok(self.located(with_target, |name, _| there.get(name).copied()))
     }
 
-    /// Gathers the columns that `find` finds.
+    /// Gathers the columns that `find` finds by name or position.
     fn located<'a>(
         &self,
         with_target: bool,
-        find: impl Fn(&Place) -> Option<&'a Column>,
+        find: impl Fn(&str, usize) -> Option<&'a Column>,
     ) -> Located<'a> {
-        let feature = |f: &Feature| find(&Place { name: f.name.clone(), position: f.position });
+        let feature = |f: &Feature| find(&f.name, f.position);
+        let place = |p: &Place| find(&p.name, p.position);
         Located {
             features: self.features.iter().filter_map(feature).collect(),
-            targets: self.targets.iter().filter(|_| with_target).filter_map(&find).collect(),
-            weights: self.weights.as_ref().filter(|_| with_target).and_then(&find),
-            noise_std: self.noise_std.as_ref().and_then(&find),
+            targets: self.targets.iter().filter(|_| with_target).filter_map(place).collect(),
+            weights: self.weights.as_ref().filter(|_| with_target).and_then(place),
+            noise_std: self.noise_std.as_ref().and_then(place),
         }
     }
 
@@ -91,8 +92,7 @@ impl Encoding {
             );
         }
         // Validation keeps all positions below the width, so that they index the columns.
-        Ok(self.located(with_target, |place| {
-            let position = place.position;
+        Ok(self.located(with_target, |_, position| {
             if !shifted {
                 return Some(&table.columns[position]);
             }
