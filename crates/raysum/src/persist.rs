@@ -65,9 +65,12 @@ impl Model {
         }
     }
 
-    /// Reads all models of a file, one per target.
+    /// Reads all models of a file, one per target; a file without any is an error.
     pub fn load_all(path: impl AsRef<Path>) -> Result<Vec<Self>> {
         container::read(path.as_ref(), MODEL, |all: Vec<Metadata>, tensors| {
+            if all.is_empty() {
+                return Err(Problem::Damaged("it holds no model".into()));
+            }
             let several = all.into_iter().enumerate();
             several.map(|(k, metadata)| read_model(metadata, &of_target(&tensors, k))).collect()
         })
@@ -244,4 +247,19 @@ fn read_part(metadata: PartMetadata, tensors: &[Tensor]) -> std::result::Result<
     }
     let statistics = there("gram").map(|_| Statistics::from_tensors(tensors)).transpose()?;
     Ok(Part { fingerprint: metadata.fingerprint, statistics, x, observations })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_a_model_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.raysum");
+        container::write(&path, MODEL, &Vec::<Metadata>::new(), Vec::new()).unwrap();
+        let message = format!("{}: the model file is damaged (it holds no model)", path.display());
+        assert_eq!(Model::load_all(&path).unwrap_err().to_string(), message);
+        assert_eq!(Model::load(&path).unwrap_err().to_string(), message);
+    }
 }

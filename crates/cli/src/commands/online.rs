@@ -70,15 +70,14 @@ pub(super) fn merge(args: &MergeArgs, voice: Voice) -> Result<()> {
 
 fn read(args: &RowsArgs, voice: Voice) -> Result<(Vec<Model>, TrainingTable)> {
     let models = Model::load_all(&args.model)?;
-    let first = models.first().context("the model file holds no model")?;
-    let table = source::more_rows(&args.data, args.y.as_deref(), &args.reading, first)?;
+    let table = source::more_rows(&args.data, args.y.as_deref(), &args.reading, &models[0])?;
     voice.notes(&table.notes);
     Ok((models, table))
 }
 
 fn save(models: &[Model], to: &Path, voice: Voice, what: &str, changed: usize) -> Result<()> {
     interrupt::whole(|| Model::save_all(models, to))?;
-    let rows = models.first().map_or(0, |model| model.report().rows);
+    let rows = models[0].report().rows;
     let to = to.display();
     if voice.json {
         let line = json!({what: changed, "n": rows, "output": to.to_string()});

@@ -4,7 +4,7 @@ use super::{Voice, fit};
 use crate::args::PredictArgs;
 use crate::lines::Lines;
 use crate::{describe, output, source};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use raysum::Model;
 
 /// What is said of each row and target.
@@ -13,8 +13,7 @@ const COLUMNS: [&str; 4] = ["mean", "std", "lower", "upper"];
 pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {
     output::check(&args.output)?;
     let models = Model::load_all(&args.model)?;
-    let first = models.first().context("the model file holds no model")?;
-    let table = source::new_rows(&args.data, &args.reading, first)?;
+    let table = source::new_rows(&args.data, &args.reading, &models[0])?;
     voice.notes(&table.notes);
     let mut lines = Lines::new(table.rows);
     for model in &models {

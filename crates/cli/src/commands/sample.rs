@@ -4,14 +4,13 @@ use super::Voice;
 use crate::args::SampleArgs;
 use crate::lines::Lines;
 use crate::{describe, output, source};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use raysum::Model;
 
 pub(super) fn run(args: &SampleArgs, voice: Voice) -> Result<()> {
     output::check(&args.output)?;
     let models = Model::load_all(&args.model)?;
-    let first = models.first().context("the model file holds no model")?;
-    let table = source::new_rows(&args.data, &args.reading, first)?;
+    let table = source::new_rows(&args.data, &args.reading, &models[0])?;
     voice.notes(&table.notes);
     let count = args.functions as usize;
     let mut lines = Lines::new(table.rows);
