@@ -8,6 +8,7 @@ use rand_distr::{Distribution, StandardNormal};
 use raysum::engine::Engine;
 use raysum::engine::auto::Auto;
 use raysum::engine::dense::Dense;
+use raysum::engine::ski::{Ski, SkiOptions};
 use raysum::engine::weight::Weight;
 use raysum::optimize::{Adam, adam};
 use raysum::rng::{Purpose, stream};
@@ -16,11 +17,15 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 const COLUMNS: usize = 100;
+/// Points per grid, as in the paper.
+const GRID: usize = 512;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, rows, steps] = arguments.as_slice() else {
-        return Err("give an engine (auto, dense or weight), a number of rows and of steps".into());
+        return Err(
+            "give an engine (auto, dense, ski or weight), a number of rows and of steps".into()
+        );
     };
     let (rows, steps): (usize, usize) = (rows.parse()?, steps.parse()?);
     let mut rng = stream(0, Purpose::Samples, 0);
@@ -39,6 +44,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut engine: Box<dyn Engine> = match kind.as_str() {
         "auto" => Box::new(Auto::new(standard, y)),
         "dense" => Box::new(Dense::new(standard.block(0..rows), y)),
+        "ski" => {
+            let options = SkiOptions { grid: Some(GRID), ..SkiOptions::default() };
+            Box::new(Ski::new(standard, y, options))
+        }
         "weight" => Box::new(Weight::new(standard, y)),
         other => return Err(format!("unknown engine {other}").into()),
     };

@@ -9,6 +9,7 @@ pub mod auto;
 pub mod dense;
 mod observations;
 pub(crate) mod path;
+pub mod ski;
 pub mod weight;
 
 pub use observations::Observations;
@@ -75,6 +76,8 @@ pub struct Prior {
 pub struct Evaluation {
     /// log p(y | X).
     pub log_marginal_likelihood: f64,
+    /// Its standard error, where it is estimated; 0 where it is computed.
+    pub standard_error: f64,
     /// ∂/∂W, shaped like [`AdditiveKernel::views`].
     pub views: Matrix,
     /// ∂/∂λ_j.
@@ -177,6 +180,12 @@ pub trait Posterior: std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// The standard error of the log marginal likelihood that came with it: 0 if that was computed
+    /// and not estimated.
+    fn standard_error(&self) -> f64 {
+        0.0
+    }
+
     /// Mean and variance of f.
     fn marginals(&self, prior: &Prior, x: &Matrix) -> Marginals;
 
@@ -263,6 +272,7 @@ pub fn load(
 ) -> std::result::Result<Box<dyn Posterior>, String> {
     match engine {
         dense::NAME => Ok(Box::new(dense::DensePosterior::from_tensors(prior, tensors)?)),
+        ski::NAME => Ok(Box::new(ski::SkiPosterior::from_tensors(prior, tensors)?)),
         weight::NAME => Ok(Box::new(weight::WeightPosterior::from_tensors(prior, tensors)?)),
         other => Err(format!("unknown engine '{other}'")),
     }

@@ -202,6 +202,39 @@ pub enum Error {
         /// Its degree.
         degree: usize,
     },
+    /// A model that the SKI engine cannot express.
+    #[error(
+        "the ski engine takes sub-kernels of degree 1, and of degree 2 and 3 with the rbf kernel, not {kernel} of degree {degree}; use the dense engine"
+    )]
+    NoGridForm {
+        /// The sub-kernel.
+        kernel: &'static str,
+        /// Its degree.
+        degree: usize,
+    },
+    /// The data spreads over so many length-scales that a grid over it would be too large.
+    #[error(
+        "the data spreads over too many length-scales for the grids of the ski engine; choose \
+         coarser ones (--grid), or another engine"
+    )]
+    GridTooLarge,
+    /// Conjugate gradients ended without a solution.
+    #[error(
+        "conjugate gradients did not converge: after {iterations} iterations the residual is \
+         {residual:.1e} of the right-hand side, not {tolerance:.1e}; raise the lower noise bound, \
+         the tolerance or the limit of iterations, or use another engine"
+    )]
+    NotConverged {
+        /// Iterations done.
+        iterations: usize,
+        /// The largest residual, as a share of its right-hand side.
+        residual: f64,
+        /// What it should be.
+        tolerance: f64,
+    },
+    /// Rows should come or go, but those so far are not there any more.
+    #[error("a model of the ski engine does not keep its rows; fit again on all of them")]
+    RowsNotKept,
     /// No starting point had a finite likelihood.
     #[error("no starting point has a finite marginal likelihood; raise the lower noise bound")]
     NoFiniteStart,
@@ -288,6 +321,12 @@ pub enum Error {
 impl Error {
     /// Whether the search for hyperparameters may step back and go on (a soft reject).
     pub fn is_recoverable(&self) -> bool {
-        matches!(self, Error::NotPositiveDefinite { .. } | Error::BasisTooLarge)
+        matches!(
+            self,
+            Error::NotPositiveDefinite { .. }
+                | Error::BasisTooLarge
+                | Error::GridTooLarge
+                | Error::NotConverged { .. }
+        )
     }
 }

@@ -279,6 +279,19 @@ pub(crate) fn row_major_product(a: &[f64], b: &[f64], m: usize, r: usize) -> Vec
     out
 }
 
+/// Takes A B away from `out`, all row-major: A is n × m, B is m × r.
+pub(crate) fn subtract_row_major_product(out: &mut [f64], a: &[f64], b: &[f64], m: usize) {
+    let (n, r) = (a.len() / m, b.len() / m);
+    matmul(
+        MatMut::from_row_major_slice_mut(out, n, r),
+        Accum::Add,
+        MatRef::from_row_major_slice(a, n, m),
+        MatRef::from_row_major_slice(b, m, r),
+        -1.0,
+        Par::Seq,
+    );
+}
+
 /// Orthonormal rows that span the rows of the row-major r × d matrix `a`, r ≤ d.
 pub(crate) fn orthonormal_rows(a: &[f64], r: usize, d: usize) -> Vec<f64> {
     let q = MatRef::from_row_major_slice(a, r, d).transpose().qr().compute_thin_Q();

@@ -19,6 +19,8 @@ pub enum Purpose {
     Functions = 6,
     /// The folds by which learning directions is stopped.
     Stopping = 7,
+    /// Probes and pivots of the SKI engine.
+    Probes = 8,
 }
 
 /// The stream for `purpose`, number `index` (a start, a repeat, …).

@@ -12,7 +12,7 @@
 
 mod online;
 mod posterior;
-mod tiles;
+pub(super) mod tiles;
 
 pub use posterior::DensePosterior;
 use posterior::Shared;
@@ -116,6 +116,7 @@ impl Engine for Dense {
         let views = linalg::transposed_product(&slopes.z, self.x.as_slice(), n, Threads::All);
         Ok(Evaluation {
             log_marginal_likelihood: solved.log_marginal_likelihoods.iter().sum(),
+            standard_error: 0.0,
             views: Matrix::from_row_major(prior.kernel.views.rows(), self.x.columns(), views)?,
             variances: slopes.variances.iter().map(|v| v + 0.5 * trace).collect(),
             noise_variance: noise_slope,

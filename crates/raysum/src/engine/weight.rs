@@ -239,6 +239,7 @@ impl<'a> Weight<'a> {
         });
         Ok(Evaluation {
             log_marginal_likelihood: solutions.iter().map(|s| s.log_marginal_likelihood).sum(),
+            standard_error: 0.0,
             views: total.views,
             variances: by_variance.collect(),
             noise_variance: noise_slope,
@@ -360,7 +361,7 @@ impl Gathered {
 /// Goes through blocks of `size` rows in a fixed number of streams, which share the threads: stream
 /// t takes the blocks t, t + T, t + 2T, …, one after another, and sums up on its own. What comes
 /// back is in order, so that adding it up gives the same bits on any number of threads.
-fn in_streams<S: Send>(
+pub(super) fn in_streams<S: Send>(
     rows: usize,
     size: usize,
     streams: usize,
@@ -379,6 +380,6 @@ fn in_streams<S: Send>(
         .collect()
 }
 
-fn blocks(rows: usize, size: usize) -> impl Iterator<Item = Range<usize>> + Clone {
+pub(super) fn blocks(rows: usize, size: usize) -> impl Iterator<Item = Range<usize>> + Clone {
     (0..rows).step_by(size).map(move |start| start..(start + size).min(rows))
 }

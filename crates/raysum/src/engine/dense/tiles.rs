@@ -19,7 +19,12 @@ const ROWS: usize = 256;
 const ACCUMULATORS: usize = 32;
 
 /// Writes K (without noise) to the lower half of `out`, column-major.
-pub(super) fn kernel_matrix(kernel: &AdditiveKernel, z: &[f64], n: usize, out: &mut [f64]) {
+pub(in crate::engine) fn kernel_matrix(
+    kernel: &AdditiveKernel,
+    z: &[f64],
+    n: usize,
+    out: &mut [f64],
+) {
     let blocks: Vec<_> = kernel.blocks().collect();
     out.par_chunks_mut(COLUMNS * n).enumerate().for_each(|(chunk, out)| {
         let first = chunk * COLUMNS;
@@ -45,7 +50,7 @@ pub(super) fn kernel_matrix(kernel: &AdditiveKernel, z: &[f64], n: usize, out: &
 
 /// Cross-covariances λ_j κ(z, z*) between n training rows and m new rows, added to `out` (n × m,
 /// column-major) for the sub-kernels `which`.
-pub(super) fn cross_covariance(
+pub(in crate::engine) fn cross_covariance(
     kernel: &AdditiveKernel,
     which: Range<usize>,
     (z, n): (&[f64], usize),

@@ -1,0 +1,370 @@
+//! The posterior on the grids: what the training rows say of f, spread onto the nodes. Its size does
+//! not depend on the number of rows.
+//!
+//! ```text
+//! mean = c + Σ_j λ_j w_j'T_j a_j,        a = W'K⁻¹(y − c)
+//! var  = k(x, x) − |r(x)|²,              r(x) = Σ_j λ_j w_j'T_j B_j,   B = W'S R
+//! ```
+//!
+//! with R R' ≈ (S K S + I)⁻¹ (`factor.rs`) and w the weights of the nodes around x, wherever x is.
+
+mod draw;
+mod exact;
+mod file;
+
+use super::columns::Columns;
+use super::grid::Grid;
+use super::{NAME, Ski, SkiOptions, System, factor};
+use crate::data::Matrix;
+use crate::engine::dense::tiles;
+use crate::engine::weight::Statistics;
+use crate::engine::{
+    Change, Conditioned, Draw, Engine, Marginals, Observations, Posterior, Prior, Rows, Summary,
+    Tensor,
+};
+use crate::error::{Error, Result};
+use crate::linalg::{Threads, dot};
+use exact::Solver;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// Columns on the grids, as they are and multiplied by λ_j T_j.
+#[derive(Debug)]
+struct Loads {
+    width: usize,
+    plain: Vec<Vec<f64>>,
+    multiplied: Vec<Vec<f64>>,
+}
+
+/// What the posteriors of several targets have in common.
+#[derive(Debug)]
+struct Shared {
+    rows: usize,
+    grids: Vec<Grid>,
+    /// B.
+    factor: Loads,
+    /// For variances by a solve each.
+    solver: Option<Solver>,
+    options: SkiOptions,
+    /// A root of the covariance of R'ε, made when functions are first drawn.
+    noise_root: OnceLock<Vec<f64>>,
+}
+
+/// f given the training rows, on the grids.
+#[derive(Debug)]
+pub struct SkiPosterior {
+    shared: Arc<Shared>,
+    /// a.
+    mean: Loads,
+    standard_error: f64,
+}
+
+impl Loads {
+    /// Columns on the grids, of which the file keeps the plain ones.
+    fn new(grids: &[Grid], variances: &[f64], width: usize, plain: Vec<Vec<f64>>) -> Self {
+        let multiplied =
+            grids.iter().zip(variances).zip(&plain).map(|((grid, variance), plain)| {
+                let mut values = plain.clone();
+                if width == 1 {
+                    // Transforms go by pairs of columns.
+                    let mut pairs: Vec<f64> = values.iter().flat_map(|v| [*v, 0.0]).collect();
+                    grid.multiply(&mut pairs, 2);
+                    values = pairs.into_iter().step_by(2).collect();
+                } else {
+                    grid.multiply(&mut values, width);
+                }
+                values.iter_mut().for_each(|v| *v *= variance);
+                values
+            });
+        let multiplied = multiplied.collect();
+        Self { width, plain, multiplied }
+    }
+}
+
+impl SkiPosterior {
+    /// One posterior per target.
+    pub(super) fn all(system: System, options: &SkiOptions) -> Vec<Conditioned> {
+        let System { operator, preconditioner, solved, log_marginal_likelihoods, .. } = system;
+        let r = factor::low_rank(&operator, options.seed);
+        let spread = |columns: &Columns| -> Vec<Vec<f64>> {
+            (0..operator.grids.len()).map(|j| operator.spread(j, columns)).collect()
+        };
+        let factor = spread(&r);
+        let width = r.width;
+        drop(r);
+        let means = spread(&solved.x);
+        let variances = operator.variances.clone();
+        let (rows, solver, grids) = if options.exact_variance {
+            let copies = operator.grids.clone();
+            (operator.rows(), Some(Solver::new(operator, preconditioner, options)), copies)
+        } else {
+            (operator.rows(), None, operator.grids)
+        };
+        let shared = Arc::new(Shared {
+            rows,
+            factor: Loads::new(&grids, &variances, width, factor),
+            grids,
+            solver,
+            options: options.clone(),
+            noise_root: OnceLock::new(),
+        });
+        let conditioned = |(t, likelihood): (usize, f64)| -> Conditioned {
+            let own = |values: &Vec<f64>| {
+                values.iter().skip(t).step_by(solved.x.width).copied().collect::<Vec<f64>>()
+            };
+            let plain = means.iter().map(own).collect();
+            let mean = Loads::new(&shared.grids, &variances, 1, plain);
+            let standard_error = system.standard_error;
+            (likelihood, Box::new(Self { shared: Arc::clone(&shared), mean, standard_error }))
+        };
+        log_marginal_likelihoods.into_iter().enumerate().map(conditioned).collect()
+    }
+
+    /// w'T Y of some sub-kernels at projected points, for columns Y: one run per point.
+    fn contract(
+        &self,
+        prior: &Prior,
+        loads: &Loads,
+        which: &Range<usize>,
+        z: &[f64],
+        m: usize,
+    ) -> Vec<f64> {
+        let mut out = vec![0.0; m * loads.width];
+        for (j, block) in prior.kernel.blocks().enumerate().filter(|(j, _)| which.contains(j)) {
+            let columns = (&loads.multiplied[j][..], &loads.plain[j][..]);
+            for (i, out) in out.chunks_mut(loads.width).enumerate() {
+                let at = place(&block, z, m, i);
+                let variance = prior.kernel.variances[j];
+                self.shared.grids[j].contract(&at, None, columns, variance, out);
+            }
+        }
+        out
+    }
+
+    /// The prior variance of some sub-kernels at projected points, as the grid has it.
+    fn on_grid(&self, prior: &Prior, which: &Range<usize>, z: &[f64], m: usize) -> Vec<f64> {
+        let mut out = vec![0.0; m];
+        for (j, block) in prior.kernel.blocks().enumerate().filter(|(j, _)| which.contains(j)) {
+            for (i, out) in out.iter_mut().enumerate() {
+                let own = self.shared.grids[j].variance(&place(&block, z, m, i));
+                *out += prior.kernel.variances[j] * own;
+            }
+        }
+        out
+    }
+
+    /// Two runs per point whose dot products are the covariances that the training rows explain.
+    fn explained(
+        &self,
+        prior: &Prior,
+        which: &Range<usize>,
+        z: &[f64],
+        m: usize,
+    ) -> (Vec<f64>, Vec<f64>) {
+        // A solve that does not converge leaves it to the factor, which explains less.
+        let solver = self.shared.solver.as_ref();
+        if let Some(Ok(both)) = solver.map(|s| s.explained(prior, which, z, m)) {
+            return both;
+        }
+        let r = self.contract(prior, &self.shared.factor, which, z, m);
+        (r.clone(), r)
+    }
+
+    /// Mean (without c) and variance of the sum of some sub-kernels' functions.
+    fn sum(&self, prior: &Prior, which: &Range<usize>, z: &[f64], m: usize) -> Marginals {
+        let mean = self.contract(prior, &self.mean, which, z, m);
+        let (left, right) = self.explained(prior, which, z, m);
+        let run = left.len() / m.max(1);
+        let total: f64 = prior.kernel.variances[which.clone()].iter().sum();
+        let variance = self.on_grid(prior, which, z, m).into_iter().enumerate().map(|(i, own)| {
+            let at = i * run..(i + 1) * run;
+            // Interpolation leaves out or adds a little; what it leaves out is not explained.
+            (own.max(total) - dot(&left[at.clone()], &right[at])).max(0.0)
+        });
+        let variance = variance.collect();
+        Marginals { mean, variance }
+    }
+}
+
+impl Posterior for SkiPosterior {
+    fn engine(&self) -> &'static str {
+        NAME
+    }
+
+    fn standard_error(&self) -> f64 {
+        self.standard_error
+    }
+
+    fn marginals(&self, prior: &Prior, x: &Matrix) -> Marginals {
+        let z = prior.kernel.project(x, Threads::One);
+        let mut f = self.sum(prior, &(0..prior.kernel.degrees.len()), &z, x.rows());
+        f.mean.iter_mut().for_each(|m| *m += prior.mean);
+        f
+    }
+
+    fn joint(&self, prior: &Prior, x: &Matrix) -> (Vec<f64>, Matrix) {
+        let m = x.rows();
+        let z = prior.kernel.project(x, Threads::All);
+        let all = 0..prior.kernel.degrees.len();
+        let f = self.sum(prior, &all, &z, m);
+        let (left, right) = self.explained(prior, &all, &z, m);
+        let run = left.len() / m.max(1);
+        let mut covariance = vec![0.0; m * m];
+        tiles::kernel_matrix(&prior.kernel, &z, m, &mut covariance);
+        let full = Matrix::from_fn(m, m, |i, j| {
+            let (i, j) = (i.min(j), i.max(j));
+            if i == j {
+                return f.variance[i];
+            }
+            covariance[i * m + j]
+                - dot(&left[i * run..(i + 1) * run], &right[j * run..(j + 1) * run])
+        });
+        (f.mean.iter().map(|f| f + prior.mean).collect(), full)
+    }
+
+    fn components(&self, prior: &Prior, x: &Matrix) -> Vec<Marginals> {
+        let z = prior.kernel.project(x, Threads::One);
+        let one = |j: usize| self.sum(prior, &(j..j + 1), &z, x.rows());
+        (0..prior.kernel.degrees.len()).map(one).collect()
+    }
+
+    fn mean_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix {
+        let z = prior.kernel.project(x, Threads::One);
+        self.slopes(prior, &self.mean, &z, x.rows(), |_, own| own[0])
+    }
+
+    fn variance_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix {
+        let (z, m) = (prior.kernel.project(x, Threads::One), x.rows());
+        let solver = self.shared.solver.as_ref();
+        if let Some(Ok(slopes)) = solver.map(|s| s.variance_slopes(prior, &z, m)) {
+            return slopes;
+        }
+        let factor = &self.shared.factor;
+        let r = self.contract(prior, factor, &(0..prior.kernel.degrees.len()), &z, m);
+        let run = factor.width;
+        self.slopes(prior, factor, &z, m, |i, own| -2.0 * dot(own, &r[i * run..(i + 1) * run]))
+    }
+
+    fn draw(&self, prior: &Prior, seed: u64, index: u32) -> Draw {
+        self.draw_function(prior, seed, index)
+    }
+
+    fn evaluate_draws(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {
+        self.evaluate_functions(prior, draws, x)
+    }
+
+    fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &Observations) -> Result<Marginals> {
+        let ([target], true) = (&y.targets[..], x.rows() == self.shared.rows) else {
+            return Err(Error::NotTrainingRows { row: None });
+        };
+        let f = self.marginals(prior, x);
+        let (total, all) = (prior.kernel.total_variance(), 0..prior.kernel.degrees.len());
+        let z = prior.kernel.project(x, Threads::All);
+        let on_grid = self.on_grid(prior, &all, &z, x.rows());
+        let kink = self.shared.grids.iter().any(Grid::has_kink);
+        let missing = |own: &f64| if kink { (total - own).max(0.0) } else { 0.0 };
+        let missing: Vec<f64> = on_grid.iter().map(missing).collect();
+        let noise = |i: usize| y.variance(i, prior.noise_variance) / y.weight(i) + missing[i];
+        self.check_rows(prior, &z, x.rows(), |i| (target[i] - f.mean[i]) / noise(i))?;
+        let mut loo = Marginals { mean: Vec::new(), variance: Vec::new() };
+        for i in 0..x.rows() {
+            // Dropping row i divides its residual and its variance by 1 − h_i; no variance comes
+            // out above the prior's, whatever the errors of a row that stands alone.
+            let variance = (f.variance[i] - missing[i]).max(0.0);
+            let rest = (1.0 - variance / noise(i)).max(variance / total).max(f64::MIN_POSITIVE);
+            loo.mean.push(target[i] - (target[i] - f.mean[i]) / rest);
+            loo.variance.push(variance / rest + missing[i]);
+        }
+        Ok(loo)
+    }
+
+    fn summarise(&self, _: &Prior, rows: &Rows<'_>) -> Summary {
+        // Nothing shorter than the rows themselves.
+        Summary { statistics: None, rest: (0..rows.x.len()).collect() }
+    }
+
+    fn change(
+        &self,
+        prior: &Prior,
+        statistics: Option<&Statistics>,
+        rows: &Rows<'_>,
+        change: Change,
+    ) -> Result<Conditioned> {
+        match (statistics, change) {
+            (Some(_), _) => Err(Error::NotForThisModel { part: None }),
+            // The rows so far are not kept.
+            (None, Change::Add | Change::Remove) => Err(Error::RowsNotKept),
+            (None, Change::Replace) => {
+                let options = self.shared.options.clone();
+                Ski::new(rows.x.clone(), rows.observations.clone(), options).posterior(prior)
+            }
+        }
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        self.arrays()
+    }
+}
+
+impl SkiPosterior {
+    /// The slopes of w'T Y along every view, each reduced to a number.
+    fn slopes(
+        &self,
+        prior: &Prior,
+        loads: &Loads,
+        z: &[f64],
+        m: usize,
+        reduce: impl Fn(usize, &[f64]) -> f64,
+    ) -> Matrix {
+        let mut out = Matrix::zeros(m, prior.kernel.views.rows());
+        let mut own = vec![0.0; loads.width];
+        for (j, block) in prior.kernel.blocks().enumerate() {
+            let columns = (&loads.multiplied[j][..], &loads.plain[j][..]);
+            for i in 0..m {
+                let at = place(&block, z, m, i);
+                for (axis, view) in block.clone().enumerate() {
+                    own.fill(0.0);
+                    let variance = prior.kernel.variances[j];
+                    self.shared.grids[j].contract(&at, Some(axis), columns, variance, &mut own);
+                    out[(i, view)] = reduce(i, &own);
+                }
+            }
+        }
+        out
+    }
+
+    /// Fails unless the rows' coefficients K⁻¹(y − c), spread onto the grids, are those of the fit.
+    fn check_rows(
+        &self,
+        prior: &Prior,
+        z: &[f64],
+        m: usize,
+        coefficient: impl Fn(usize) -> f64,
+    ) -> Result<()> {
+        for (j, block) in prior.kernel.blocks().enumerate() {
+            let (grid, known) = (&self.shared.grids[j], &self.mean.plain[j]);
+            let mut found = vec![0.0; known.len()];
+            let mut size = 0.0;
+            for i in 0..m {
+                let at = place(&block, z, m, i);
+                if !grid.holds(&at) {
+                    return Err(Error::NotTrainingRows { row: Some(i) });
+                }
+                let a = coefficient(i);
+                size += a.abs();
+                grid.spread(&at, a, &mut found);
+            }
+            // As good as the solve, and rounding.
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-4 * size;
+            if !found.iter().zip(known).all(near) {
+                return Err(Error::NotTrainingRows { row: None });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A point's values along the views of a sub-kernel, of m projected points.
+fn place(views: &Range<usize>, z: &[f64], m: usize, point: usize) -> Vec<f64> {
+    views.clone().map(|view| z[view * m + point]).collect()
+}

@@ -1,0 +1,70 @@
+//! Functions drawn from the posterior on the grids, by Matheron's rule through the factor: a
+//! function h of the prior, less what its own noisy values at the training rows say of it,
+//!
+//! ```text
+//! f(x) = c + h(x) + m(x) − r(x)'(B'h(U) + e),     e ~ N(0, R'R)
+//! ```
+//!
+//! h(U) are values at the nodes, which the rows' are interpolated from, and R'R = I − B'T B is the
+//! covariance of R'ε for the rows' own noise ε. So no training row is needed.
+
+use super::SkiPosterior;
+use crate::data::Matrix;
+use crate::engine::Prior;
+use crate::engine::path::{Draw, evaluate_prior, project_each};
+use crate::linalg::{self, dot};
+
+impl SkiPosterior {
+    /// A path per sub-kernel, and B'h(U) + e.
+    pub(super) fn draw_function(&self, prior: &Prior, seed: u64, index: u32) -> Draw {
+        let (shared, width) = (&self.shared, self.shared.factor.width);
+        let root = shared.noise_root.get_or_init(|| self.root_of_noise());
+        Draw::conditioned(prior, seed, index, |paths, normal| {
+            let mut weights = vec![0.0; width];
+            for column in root.chunks(width.max(1)) {
+                let white = normal();
+                weights.iter_mut().zip(column).for_each(|(w, r)| *w += white * r);
+            }
+            let each = paths.iter().zip(&shared.grids).zip(&prior.kernel.variances);
+            for (((path, grid), variance), loads) in each.zip(&shared.factor.plain) {
+                let rows: Vec<usize> = (0..grid.nodes()).collect();
+                let mut h = vec![0.0; grid.nodes()];
+                path.add(&grid.places(), &rows, variance.sqrt(), &mut h);
+                for (h, loads) in h.iter().zip(loads.chunks(width.max(1))) {
+                    weights.iter_mut().zip(loads).for_each(|(w, b)| *w += h * b);
+                }
+            }
+            weights
+        })
+    }
+
+    /// A root of I − B'T B, its columns one after another.
+    fn root_of_noise(&self) -> Vec<f64> {
+        let factor = &self.shared.factor;
+        let width = factor.width;
+        let mut covariance = vec![0.0; width * width];
+        for (plain, multiplied) in factor.plain.iter().zip(&factor.multiplied) {
+            let nodes = plain.len() / width.max(1);
+            linalg::add_row_major_gram(&mut covariance, plain, multiplied, nodes);
+        }
+        for (k, value) in covariance.iter_mut().enumerate() {
+            *value = f64::from(u8::from(k % (width + 1) == 0)) - *value;
+        }
+        linalg::symmetric_root(&covariance, width)
+    }
+
+    pub(super) fn evaluate_functions(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {
+        let (m, width) = (x.rows(), self.shared.factor.width);
+        let z = project_each(&prior.kernel, x);
+        let all = 0..prior.kernel.degrees.len();
+        let mean = self.contract(prior, &self.mean, &all, &z, m);
+        let r = self.contract(prior, &self.shared.factor, &all, &z, m);
+        let mut out = evaluate_prior(prior, draws, x);
+        for (s, draw) in draws.iter().enumerate() {
+            for (i, out) in out.row_mut(s).iter_mut().enumerate() {
+                *out += mean[i] - dot(&r[i * width..(i + 1) * width], &draw.weights);
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,152 @@
+//! The posterior as arrays of a file, and back.
+
+use super::exact::Solver;
+use super::{Loads, Shared, SkiPosterior};
+use crate::engine::ski::SkiOptions;
+use crate::engine::ski::grid::{self, Grid};
+use crate::engine::ski::lattice::{self, Lattice};
+use crate::engine::ski::operator::Operator;
+use crate::engine::ski::precondition::Preconditioner;
+use crate::engine::{Prior, Tensor};
+use std::sync::{Arc, OnceLock};
+
+type Words<T> = std::result::Result<T, String>;
+
+impl SkiPosterior {
+    /// The arrays that [`SkiPosterior::from_tensors`] needs.
+    pub(super) fn arrays(&self) -> Vec<Tensor> {
+        let Shared { rows, grids, factor, solver, options, .. } = self.shared.as_ref();
+        let settings = vec![
+            options.grid.unwrap_or(0) as f64,
+            options.probes as f64,
+            options.tolerance,
+            options.iterations as f64,
+        ];
+        let mut all = vec![
+            Tensor::new("rows", vec![1], vec![*rows as f64]),
+            Tensor::new("settings", vec![settings.len()], settings),
+            Tensor::new("standard_error", vec![1], vec![self.standard_error]),
+        ];
+        for (j, grid) in grids.iter().enumerate() {
+            let lattice = |l: &Lattice| [l.origin, l.spacing, l.nodes as f64];
+            let lattices: Vec<f64> = grid.lattices.iter().flat_map(lattice).collect();
+            all.push(Tensor::new(format!("lattices.{j}"), vec![grid.degree(), 3], lattices));
+            let nodes = grid.nodes();
+            let (mean, factor) =
+                (self.mean.plain[j].clone(), (factor.width, factor.plain[j].clone()));
+            all.push(Tensor::new(format!("mean.{j}"), vec![nodes], mean));
+            all.push(Tensor::new(format!("factor.{j}"), vec![nodes, factor.0], factor.1));
+        }
+        if let Some(Solver { operator, .. }) = solver {
+            let views = operator.positions.len() / rows;
+            let noise = |i: usize| operator.scales[i].powi(-2) - operator.missing[i];
+            let noise: Vec<f64> = (0..*rows).map(noise).collect();
+            all.push(Tensor::new("positions", vec![views, *rows], operator.positions.clone()));
+            all.push(Tensor::new("noise", vec![*rows], noise));
+        }
+        all
+    }
+
+    /// Reads the arrays of a file.
+    pub(crate) fn from_tensors(prior: &Prior, tensors: &[Tensor]) -> Words<Self> {
+        let number = |name: &str| -> Words<f64> {
+            let tensor = Tensor::find(tensors, name)?;
+            tensor.check_shape(&[1])?;
+            Ok(tensor.values[0])
+        };
+        let rows = Tensor::whole(number("rows")?, 1e15).filter(|rows| *rows > 0);
+        let rows = rows.ok_or("the number of rows is none")? as usize;
+        let exact_variance = tensors.iter().any(|t| t.name == "positions");
+        let options = read_options(Tensor::find(tensors, "settings")?, exact_variance)?;
+        let mut grids = Vec::new();
+        let (mut mean, mut factor) = (Vec::new(), Vec::new());
+        let mut width = None;
+        for (j, &degree) in prior.kernel.degrees.iter().enumerate() {
+            let take = |name: &str| Tensor::find(tensors, &format!("{name}.{j}"));
+            grid::check_form(prior.kernel.sub_kernel, degree).map_err(|e| e.to_string())?;
+            let grid = read_grid(prior, take("lattices")?, degree)?;
+            let (own_mean, own_factor) = (take("mean")?, take("factor")?);
+            own_mean.check_shape(&[grid.nodes()])?;
+            let columns = *own_factor.shape.last().unwrap_or(&0);
+            own_factor.check_shape(&[grid.nodes(), columns])?;
+            if columns % 2 == 1 || *width.get_or_insert(columns) != columns {
+                return Err(format!("array '{}' has {columns} columns", own_factor.name));
+            }
+            mean.push(own_mean.values.clone());
+            factor.push(own_factor.values.clone());
+            grids.push(grid);
+        }
+        let variances = &prior.kernel.variances;
+        let solver = exact_variance.then(|| read_solver(prior, tensors, rows, &grids, &options));
+        let solver = solver.transpose()?;
+        let mean = Loads::new(&grids, variances, 1, mean);
+        let shared = Shared {
+            rows,
+            factor: Loads::new(&grids, variances, width.unwrap_or(0), factor),
+            grids,
+            solver,
+            options,
+            noise_root: OnceLock::new(),
+        };
+        Ok(Self { shared: Arc::new(shared), mean, standard_error: number("standard_error")? })
+    }
+}
+
+fn read_options(tensor: &Tensor, exact_variance: bool) -> Words<SkiOptions> {
+    tensor.check_shape(&[4])?;
+    let whole = |k: usize| {
+        let value = Tensor::whole(tensor.values[k], 1e15).filter(|v| *v >= 0);
+        value.map(|v| v as usize).ok_or(format!("array '{}' is not of whole numbers", tensor.name))
+    };
+    let options = SkiOptions {
+        grid: Some(whole(0)?).filter(|nodes| *nodes > 0),
+        probes: whole(1)?,
+        tolerance: tensor.values[2],
+        iterations: whole(3)?,
+        exact_variance,
+        ..SkiOptions::default()
+    };
+    options.check().map_err(|e| e.to_string())?;
+    Ok(options)
+}
+
+fn read_grid(prior: &Prior, tensor: &Tensor, degree: usize) -> Words<Grid> {
+    tensor.check_shape(&[degree, 3])?;
+    let wrong = || format!("array '{}' does not describe a grid", tensor.name);
+    let read = |row: &[f64]| -> Option<Lattice> {
+        let nodes = Tensor::whole(row[2], 1e9).filter(|n| *n >= 4)? as usize;
+        let (origin, spacing) = (row[0], row[1]);
+        (spacing > 0.0).then_some(Lattice { origin, spacing, nodes })
+    };
+    let lattices: Option<Vec<Lattice>> = tensor.values.chunks(3).map(read).collect();
+    let lattices = lattices.ok_or_else(wrong)?;
+    lattice::check_size(&lattices).map_err(|_| wrong())?;
+    Ok(Grid::new(prior.kernel.sub_kernel, lattices))
+}
+
+fn read_solver(
+    prior: &Prior,
+    tensors: &[Tensor],
+    rows: usize,
+    grids: &[Grid],
+    options: &SkiOptions,
+) -> Words<Solver> {
+    let (positions, noise) = (Tensor::find(tensors, "positions")?, Tensor::find(tensors, "noise")?);
+    positions.check_shape(&[prior.kernel.views.rows(), rows])?;
+    noise.check_shape(&[rows])?;
+    let lattices = grids.iter().flat_map(|grid| &grid.lattices);
+    for (run, lattice) in positions.values.chunks(rows).zip(lattices) {
+        if !run.iter().all(|p| lattice.holds(*p)) {
+            return Err("array 'positions' leaves the grid".into());
+        }
+    }
+    if noise.values.iter().any(|s| *s <= 0.0) {
+        return Err("array 'noise' has an entry that is not positive".into());
+    }
+    let variances = prior.kernel.variances.clone();
+    let positions = positions.values.clone();
+    let operator = Operator::new(grids.to_vec(), variances, positions, |i| noise.values[i], rows);
+    let preconditioner =
+        Preconditioner::new(&operator, prior, options.seed).map_err(|e| e.to_string())?;
+    Ok(Solver::new(operator, preconditioner, options))
+}
