@@ -3,6 +3,7 @@
 
 mod model;
 mod online;
+mod ski;
 
 pub(crate) use model::ModelArgs;
 pub(crate) use online::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};

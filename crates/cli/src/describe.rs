@@ -12,6 +12,28 @@ pub(crate) fn engine(model: &Model) -> String {
     }
 }
 
+/// The log marginal likelihood, with its standard error where it is an estimate.
+pub(crate) fn likelihood(model: &Model) -> String {
+    let value = style::number(model.log_marginal_likelihood());
+    match model.likelihood_error() {
+        0.0 => value,
+        error => format!("{value} ± {}", style::number(error)),
+    }
+}
+
+/// A line on solves of the search that did not converge, if there were any.
+pub(crate) fn unconverged(model: &Model) -> String {
+    let count = match model.report().unconverged {
+        0 => return String::new(),
+        1 => "once".to_string(),
+        n => format!("{n} times"),
+    };
+    format!(
+        "{count} conjugate gradients did not converge, and the search stepped back; raise the lower \
+         noise bound or --cg-iterations if the fit is poor\n"
+    )
+}
+
 /// The name of the model's target, if it was kept.
 pub(crate) fn target(model: &Model) -> Option<&str> {
     model.attachments.get(TARGET)?.as_str()

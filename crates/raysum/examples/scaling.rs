@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "dense" => Box::new(Dense::new(standard.block(0..rows), y)),
         "ski" => {
             let options = SkiOptions { grid: Some(GRID), ..SkiOptions::default() };
-            Box::new(Ski::new(standard, y, options))
+            Box::new(Ski::new(standard, y, options, 0))
         }
         "weight" => Box::new(Weight::new(standard, y)),
         other => return Err(format!("unknown engine {other}").into()),

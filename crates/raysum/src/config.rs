@@ -1,5 +1,6 @@
 //! What to fit: one free configuration, and the paper's models as named presets over it.
 
+use crate::engine::ski::SkiOptions;
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
 use crate::named;
@@ -121,7 +122,7 @@ impl FromStr for Optimizer {
     }
 }
 
-/// Which engine does the algebra. They give the same results; the costs differ.
+/// Which engine does the algebra. The first three give the same results; the costs differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineChoice {
@@ -131,14 +132,18 @@ pub enum EngineChoice {
     Dense,
     /// Cost grows linearly with the number of rows; for sums of one-dimensional kernels.
     Weight,
+    /// Structured kernel interpolation, as in the paper: linear in the rows too, for kernels of any
+    /// roughness, with likelihoods that are estimated.
+    Ski,
 }
 
 impl EngineChoice {
     /// Every choice with its name.
-    pub const ALL: [(&'static str, EngineChoice); 3] = [
+    pub const ALL: [(&'static str, EngineChoice); 4] = [
         ("auto", EngineChoice::Auto),
         ("dense", EngineChoice::Dense),
         ("weight", EngineChoice::Weight),
+        ("ski", EngineChoice::Ski),
     ];
 }
 
@@ -177,6 +182,9 @@ pub struct Config {
     pub learn_directions: bool,
     /// Which engine does the algebra.
     pub engine: EngineChoice,
+    /// How the SKI engine works, where that is the engine.
+    #[serde(default)]
+    pub ski: SkiOptions,
     /// How hyperparameters are searched.
     pub optimizer: Optimizer,
     /// Search on this many random rows only; the posterior is still of all rows. `None` lets the
@@ -205,66 +213,117 @@ enum Learned {
     Directions,
 }
 
-/// The presets: name, sub-kernel, degrees, directions, what is learned, what it is.
-const PRESETS: [(&str, SubKernel, &str, Directions, Learned, &str); 11] = {
+/// A model with a name.
+#[derive(Clone, Copy)]
+struct Preset {
+    name: &'static str,
+    kernel: SubKernel,
+    degrees: &'static str,
+    directions: Directions,
+    learned: Learned,
+    engine: EngineChoice,
+    about: &'static str,
+}
+
+impl Preset {
+    const fn new(
+        name: &'static str,
+        degrees: &'static str,
+        directions: Directions,
+        learned: Learned,
+        about: &'static str,
+    ) -> Self {
+        let (kernel, engine) = (SubKernel::Rbf, EngineChoice::Auto);
+        Self { name, kernel, degrees, directions, learned, engine, about }
+    }
+
+    /// The same by the paper's own scalable inference.
+    const fn ski(self, name: &'static str, about: &'static str) -> Self {
+        Self { name, engine: EngineChoice::Ski, about, ..self }
+    }
+
+    const fn with(self, kernel: SubKernel) -> Self {
+        Self { kernel, ..self }
+    }
+}
+
+const PRESETS: [Preset; 13] = {
     use Directions::{Axes, Diverse, Gaussian};
     use Learned::{Ard, Weights};
-    use SubKernel::{Imq, Rbf};
+    let dpa_ard = Preset::new(
+        "dpa-ard",
+        "20x1",
+        Diverse,
+        Ard,
+        "20 diverse directions, a length-scale per column",
+    );
+    let rpa_1 = Preset::new(
+        "rpa-1",
+        "20x1",
+        Gaussian,
+        Weights,
+        "20 random directions, each with its own length-scale",
+    );
     [
-        ("dpa-ard", Rbf, "20x1", Diverse, Ard, "20 diverse directions, a length-scale per column"),
-        (
+        dpa_ard,
+        Preset::new(
             "ppr",
-            Rbf,
             "20x1",
             Diverse,
             Learned::Directions,
             "20 learned directions, started from those of dpa-ard",
         ),
-        ("rpa-ard", Rbf, "20x1", Gaussian, Ard, "20 random directions, a length-scale per column"),
-        (
+        Preset::new(
+            "rpa-ard",
+            "20x1",
+            Gaussian,
+            Ard,
+            "20 random directions, a length-scale per column",
+        ),
+        Preset::new(
             "dpa",
-            Rbf,
             "20x1",
             Diverse,
             Weights,
             "20 diverse directions, each with its own length-scale",
         ),
-        (
-            "rpa-1",
-            Rbf,
-            "20x1",
-            Gaussian,
-            Weights,
-            "20 random directions, each with its own length-scale",
-        ),
-        (
+        rpa_1,
+        Preset::new(
             "rpa-2",
-            Rbf,
             "4x1,4x2,4x3",
             Gaussian,
             Weights,
             "random projections to 1, 2 and 3 dimensions",
         ),
-        (
+        Preset::new(
             "rpa-3",
-            Rbf,
             "3x1,3x2,3x3,2x4,2x5,1x6",
             Gaussian,
             Weights,
             "random projections to 1 to 6 dimensions",
         ),
-        ("single-rp", Rbf, "1x1", Gaussian, Weights, "one random direction (a baseline)"),
-        ("gam", Rbf, "dx1", Axes, Ard, "one function per column"),
-        ("rbf-ard", Rbf, "1xd", Axes, Ard, "the usual Gaussian process, all columns in one kernel"),
-        ("imq-ard", Imq, "1xd", Axes, Ard, "the limit of rpa-ard with ever more directions"),
+        Preset::new("single-rp", "1x1", Gaussian, Weights, "one random direction (a baseline)"),
+        Preset::new("gam", "dx1", Axes, Ard, "one function per column"),
+        Preset::new(
+            "rbf-ard",
+            "1xd",
+            Axes,
+            Ard,
+            "the usual Gaussian process, all columns in one kernel",
+        ),
+        Preset::new("imq-ard", "1xd", Axes, Ard, "the limit of rpa-ard with ever more directions")
+            .with(SubKernel::Imq),
+        dpa_ard.ski("dpa-ard-ski", "dpa-ard by the paper's own inference (--engine ski)"),
+        rpa_1.ski("rpa-1-ski", "rpa-1 by the paper's own inference (--engine ski)"),
     ]
 };
 
 impl Config {
     /// The configuration with this name.
     pub fn preset(name: &str) -> Result<Self> {
-        let all = PRESETS.map(|p| (p.0, p));
-        let (_, kernel, degrees, directions, learned, _) = named::find("model", &all, name)?;
+        let all = PRESETS.map(|p| (p.name, p));
+        let Preset { kernel, degrees, directions, learned, engine, .. } =
+            named::find("model", &all, name)?;
         Ok(Self {
             kernel,
             degrees: degrees.parse()?,
@@ -272,7 +331,8 @@ impl Config {
             ard: matches!(learned, Learned::Ard),
             learn_weights: !matches!(learned, Learned::Ard),
             learn_directions: matches!(learned, Learned::Directions),
-            engine: EngineChoice::Auto,
+            engine,
+            ski: SkiOptions::default(),
             optimizer: Optimizer::Lbfgs,
             subset: None,
             max_evaluations: None,
@@ -284,7 +344,7 @@ impl Config {
 
     /// The presets with a few words on each.
     pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
-        PRESETS.iter().map(|p| (p.0, p.5))
+        PRESETS.iter().map(|p| (p.name, p.about))
     }
 
     /// Fails on settings that no data could be fitted with.
@@ -308,6 +368,7 @@ impl Config {
             let rule = "2 rows or more";
             return Err(Error::OutOfRange { name: "the subset", value: rows as f64, rule });
         }
+        self.ski.check()?;
         if self.max_evaluations == Some(0) {
             let rule = "1 or more";
             return Err(Error::OutOfRange { name: "the limit of evaluations", value: 0.0, rule });
@@ -331,7 +392,9 @@ mod tests {
     fn every_preset_is_readable() {
         let names: Vec<_> = Config::presets().map(|p| p.0).collect();
         for name in
-            "rbf-ard imq-ard gam single-rp rpa-1 rpa-2 rpa-3 dpa rpa-ard dpa-ard ppr".split(' ')
+            "rbf-ard imq-ard gam single-rp rpa-1 rpa-2 rpa-3 dpa rpa-ard dpa-ard ppr rpa-1-ski \
+             dpa-ard-ski"
+                .split_whitespace()
         {
             assert!(names.contains(&name));
             Config::preset(name).unwrap().check().unwrap();

@@ -3,6 +3,7 @@
 use crate::config::{Config, EngineChoice};
 use crate::data::{Dataset, Matrix, MatrixRef};
 use crate::engine::auto::{self, Auto};
+use crate::engine::ski::Ski;
 use crate::engine::weight::Weight;
 use crate::engine::{Engine, Observations};
 use crate::error::{Error, Result};
@@ -70,9 +71,10 @@ impl Config {
         };
         if stages[0] < n {
             let prior = problem.layout.prior(&problem.layout.hyperparameters(&first));
-            problem.engine(self.engine, None)?.check(&prior)?;
+            problem.engine(self, None)?.check(&prior)?;
         }
-        let mut search = Search { config: self, progress, evaluations: 0, later: 0.0 };
+        let mut search =
+            Search { config: self, progress, evaluations: 0, unconverged: 0, later: 0.0 };
         let mut most = None;
         if self.learn_directions && start.is_none() {
             let learning = problem.before_learning(&mut search, stages[0])?;
@@ -82,7 +84,7 @@ impl Config {
         let mut best: Option<Outcome> = None;
         for (index, &rows) in stages.iter().enumerate() {
             let some = (rows < n).then(|| problem.sample(rows, self.seed, index));
-            let mut engine = problem.engine(self.engine, some.as_ref())?;
+            let mut engine = problem.engine(self, some.as_ref())?;
             let observations = problem.observations_of(some.as_ref());
             let mut task = Task { engine: engine.as_mut(), layout, observations };
             search.later = later(&stages, index);
@@ -104,13 +106,14 @@ impl Config {
             });
         }
         let best = best.ok_or(Error::NoFiniteStart)?;
-        let evaluations = search.evaluations;
+        let (evaluations, unconverged) = (search.evaluations, search.unconverged);
         let hyperparameters = layout.hyperparameters(&best.point);
         problem.layout = layout.settled(&best.point);
         // A later stage is short on purpose, as is learning that was stopped; their limit is
         // nothing to warn of.
         let hit_limit = best.stop == Stop::Limit && stages.len() == 1 && most.is_none();
-        problem.condition(self, &hyperparameters, evaluations, hit_limit)
+        let how = Found { evaluations, unconverged, hit_limit };
+        problem.condition(self, &hyperparameters, how)
     }
 
     /// The model at given hyperparameters, without any search, along the directions that the seed
@@ -121,7 +124,8 @@ impl Config {
         hyperparameters: &Hyperparameters,
     ) -> Result<Model> {
         data.check_targets(1)?;
-        let models = Problem::new(self, data)?.condition(self, hyperparameters, 0, false)?;
+        let models =
+            Problem::new(self, data)?.condition(self, hyperparameters, Found::default())?;
         models.into_iter().next().ok_or(Error::NoTargets)
     }
 
@@ -133,7 +137,7 @@ impl Config {
         projections: Projections,
         hyperparameters: &Hyperparameters,
     ) -> Result<Vec<Model>> {
-        Problem::along(self, data, projections)?.condition(self, hyperparameters, 0, false)
+        Problem::along(self, data, projections)?.condition(self, hyperparameters, Found::default())
     }
 }
 
@@ -161,6 +165,14 @@ struct Learning {
     layout: Layout,
     first: Vec<f64>,
     most: Option<usize>,
+}
+
+/// How hyperparameters were found.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    evaluations: usize,
+    unconverged: usize,
+    hit_limit: bool,
 }
 
 /// Learning directions from some rows while others are held out.
@@ -254,14 +266,17 @@ impl<'a> Problem<'a> {
     /// An engine over some rows, or all.
     fn engine<'b>(
         &'b self,
-        choice: EngineChoice,
+        config: &Config,
         some: Option<&'b (Matrix, Observations)>,
     ) -> Result<Box<dyn Engine + 'b>> {
         let (x, y) = (some.map_or(self.x, |(x, _)| x.into()), self.observations_of(some));
         let rows = StandardRows::new(x, &self.scalers[0]);
-        Ok(match choice {
+        Ok(match config.engine {
             EngineChoice::Auto => Box::new(Auto::new(rows, y.clone())),
             EngineChoice::Dense => Box::new(auto::dense(&rows, y.clone())?),
+            EngineChoice::Ski => {
+                Box::new(Ski::new(rows, y.clone(), config.ski.clone(), config.seed))
+            }
             EngineChoice::Weight => Box::new(Weight::new(rows, y.clone())),
         })
     }
@@ -288,7 +303,7 @@ impl<'a> Problem<'a> {
 
     /// Finds out where learning directions starts on these rows, and how far it may go.
     fn before_learning(&self, search: &mut Search<'_, '_>, rows: usize) -> Result<Learning> {
-        let (seed, choice) = (search.config.seed, search.config.engine);
+        let (seed, config) = (search.config.seed, search.config);
         let all = rows == self.x.rows();
         let part = if all { (0..rows).collect() } else { self.sampled(rows, seed, 0) };
         let splits = learn::splits(&part, self.layout.len(), seed);
@@ -297,7 +312,7 @@ impl<'a> Problem<'a> {
         search.later = (1 + sets.len()) as f64 * learn::EVALUATIONS as f64;
         let mut trials = Vec::new();
         for (set, (x, y)) in &sets {
-            let mut engine = self.engine(choice, Some(set))?;
+            let mut engine = self.engine(config, Some(set))?;
             let (layout, first) = self.plain(search, engine.as_mut(), &set.1)?;
             let ask = StandardRows::new(x.into(), &self.scalers[0]).block(0..y.rows());
             let (reached, observations) = (Outcome::at(first), &set.1);
@@ -317,7 +332,7 @@ impl<'a> Problem<'a> {
             asked.answer(densities);
         }
         let some = (!all).then(|| self.rows(&part));
-        let mut engine = self.engine(choice, some.as_ref())?;
+        let mut engine = self.engine(config, some.as_ref())?;
         let observations = self.observations_of(some.as_ref());
         let (layout, first) = self.plain(search, engine.as_mut(), observations)?;
         Ok(Learning { layout, first, most: asked.stop_at() })
@@ -327,18 +342,19 @@ impl<'a> Problem<'a> {
         self,
         config: &Config,
         hyperparameters: &Hyperparameters,
-        evaluations: usize,
-        hit_limit: bool,
+        found: Found,
     ) -> Result<Vec<Model>> {
         self.layout.check(hyperparameters)?;
         let prior = self.layout.prior(hyperparameters);
-        let posteriors = self.engine(config.engine, None)?.posteriors(&prior)?;
+        let posteriors = self.engine(config, None)?.posteriors(&prior)?;
         let rows = self.x.rows();
         let mut models = Vec::with_capacity(posteriors.len());
         for ((log_marginal_likelihood, posterior), scaler) in
             posteriors.into_iter().zip(self.scalers)
         {
-            let report = FitReport { rows, log_marginal_likelihood, evaluations, hit_limit };
+            let Found { evaluations, unconverged, hit_limit } = found;
+            let report =
+                FitReport { rows, log_marginal_likelihood, evaluations, unconverged, hit_limit };
             let mut model = Model::new(
                 config.clone(),
                 scaler,

@@ -26,6 +26,7 @@ mod spectrum;
 
 pub use config::{Config, Degrees, EngineChoice, Optimizer};
 pub use data::{Dataset, Matrix, MatrixRef};
+pub use engine::ski::SkiOptions;
 pub use error::{Error, Result};
 pub use expected::{DirectionLaw, expected_kernel};
 pub use kernel::SubKernel;

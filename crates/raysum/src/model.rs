@@ -33,6 +33,10 @@ pub struct FitReport {
     pub log_marginal_likelihood: f64,
     /// Evaluations of value and gradient, over all starts.
     pub evaluations: usize,
+    /// Those of them that the search stepped back from because conjugate gradients did not converge
+    /// (with the SKI engine).
+    #[serde(default)]
+    pub unconverged: usize,
     /// Whether the search ended at its limit of evaluations and not at a maximum.
     pub hit_limit: bool,
 }
@@ -161,6 +165,11 @@ impl Model {
     /// log p(y | X) of the standardised target, without the noise prior.
     pub fn log_marginal_likelihood(&self) -> f64 {
         self.report.log_marginal_likelihood
+    }
+
+    /// The standard error of [`Model::log_marginal_likelihood`]: 0 unless the engine estimates it.
+    pub fn likelihood_error(&self) -> f64 {
+        self.posterior.standard_error()
     }
 
     /// The version of raysum that fitted the model.

@@ -282,7 +282,7 @@ impl Layout {
         prior
     }
 
-    /// The value to minimise at θ; writes its gradient. ∞ where the prior cannot be evaluated.
+    /// The value to minimise at θ; writes its gradient.
     pub fn evaluate(
         &self,
         engine: &mut dyn Engine,
@@ -290,11 +290,7 @@ impl Layout {
         gradient: &mut [f64],
     ) -> Result<f64> {
         let prior = self.prior_at(theta);
-        let evaluation = match engine.evaluate(&prior) {
-            Ok(evaluation) => evaluation,
-            Err(e) if e.is_recoverable() => return Ok(f64::INFINITY),
-            Err(e) => return Err(e),
-        };
+        let evaluation = engine.evaluate(&prior)?;
         let (log_noise_prior, noise_slope) = smoothed_box(prior.noise_variance, self.noise_bounds);
         self.chain_rule(&prior, &evaluation, noise_slope, gradient);
         let mut log_prior = log_noise_prior;

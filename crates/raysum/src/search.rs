@@ -50,6 +50,8 @@ pub(crate) struct Search<'a, 'p> {
     pub(crate) config: &'a Config,
     pub(crate) progress: &'a mut ProgressFn<'p>,
     pub(crate) evaluations: usize,
+    /// Those of them that were stepped back from because a solve did not converge.
+    pub(crate) unconverged: usize,
     pub(crate) later: f64,
 }
 
@@ -62,8 +64,21 @@ pub(crate) struct Task<'t> {
 }
 
 impl Task<'_> {
-    fn evaluate(&mut self, theta: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        self.layout.evaluate(self.engine, theta, gradient)
+    /// Value and gradient; an infinite value where there is none, so that the optimiser steps back.
+    /// Solves that did not converge are counted.
+    fn evaluate(
+        &mut self,
+        theta: &[f64],
+        gradient: &mut [f64],
+        unconverged: &mut usize,
+    ) -> Result<f64> {
+        match self.layout.evaluate(self.engine, theta, gradient) {
+            Err(e) if e.is_recoverable() => {
+                *unconverged += usize::from(matches!(e, Error::NotConverged { .. }));
+                Ok(f64::INFINITY)
+            }
+            other => other,
+        }
     }
 
     /// A tolerance for the likelihood, from one per observed value.
@@ -167,6 +182,7 @@ impl Search<'_, '_> {
     ) -> Result<Outcome> {
         let rows = task.observations.rows();
         let (starts, later, progress) = (self.config.starts, self.later, &mut self.progress);
+        let unconverged = &mut self.unconverged;
         let mut observer = |step: &Step| {
             progress(&Progress {
                 rows,
@@ -178,7 +194,10 @@ impl Search<'_, '_> {
                 objective: -step.best,
             })
         };
-        let outcome = body(&mut |theta, gradient| task.evaluate(theta, gradient), &mut observer)?;
+        let outcome = body(
+            &mut |theta, gradient| task.evaluate(theta, gradient, unconverged),
+            &mut observer,
+        )?;
         self.evaluations += outcome.evaluations;
         if outcome.stop == Stop::Cancelled {
             return Err(Error::Cancelled { evaluations: self.evaluations });

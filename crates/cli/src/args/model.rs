@@ -1,6 +1,7 @@
 //! The settings of a model and of its search, as changes to a preset.
 
 use super::YesNo;
+use super::ski::SkiArgs;
 use clap::Args as ClapArgs;
 use raysum::{Config, Degrees, Directions, EngineChoice, Optimizer, SubKernel};
 
@@ -37,9 +38,11 @@ pub(crate) struct ModelArgs {
     pub(crate) learn_directions: Option<YesNo>,
 
     /// Who does the algebra: dense (any model, up to 30,000 rows), weight (linear in the rows, for
-    /// sums of one-dimensional functions) or auto (the cheaper one; results are the same)
-    #[arg(long, default_value = "auto")]
-    pub(crate) engine: EngineChoice,
+    /// sums of one-dimensional functions), auto (the cheaper of both; results are the same) or ski
+    /// (the paper's: grids, conjugate gradients, estimates; for rough kernels on many rows)
+    /// [default: auto, or what the model says]
+    #[arg(long)]
+    pub(crate) engine: Option<EngineChoice>,
 
     /// Search hyperparameters on this many random rows only; the model still learns from all
     /// [default: above 20,000 rows, start on 10,000 (then 100,000 above 300,000), finish on all]
@@ -66,11 +69,14 @@ pub(crate) struct ModelArgs {
     /// Seed of everything random
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
+
+    #[command(flatten)]
+    pub(crate) ski: SkiArgs,
 }
 
 impl ModelArgs {
     /// The preset with the changes that were asked for.
-    pub(crate) fn config(&self, preset: &str) -> raysum::Result<Config> {
+    pub(crate) fn config(&self, preset: &str) -> anyhow::Result<Config> {
         let mut config = Config::preset(preset)?;
         if let Some(degrees) = self.projections.as_ref().or(self.degrees.as_ref()) {
             config.degrees = degrees.clone();
@@ -81,13 +87,14 @@ impl ModelArgs {
         config.learn_weights = self.learn_weights.map_or(config.learn_weights, YesNo::is_yes);
         let learn = self.learn_directions.map(YesNo::is_yes);
         config.learn_directions = learn.unwrap_or(config.learn_directions);
-        config.engine = self.engine;
+        config.engine = self.engine.unwrap_or(config.engine);
         config.subset = self.subset.map(|rows| rows as usize);
         config.optimizer = self.optimizer;
         config.max_evaluations = self.max_evaluations.map(|n| n as usize);
         config.starts = self.starts;
         config.noise_bounds = self.noise_bounds;
         config.seed = self.seed;
+        self.ski.apply(&mut config)?;
         config.check()?;
         Ok(config)
     }
@@ -110,6 +117,7 @@ mod tests {
     use super::super::{Args, Command};
     use super::*;
     use clap::Parser;
+    use raysum::SkiOptions;
 
     fn config(words: &str) -> Config {
         let line = format!("raysum fit x.csv --target y {words}");
@@ -124,7 +132,8 @@ mod tests {
         let c = config(
             "--model rpa-1 --degrees 2x1,1x3 --kernel imq --directions sphere --ard yes \
              --learn-weights no --optimizer adam --max-evaluations 7 --starts 3 \
-             --noise-bounds 1e-6,2 --seed 9 --engine weight --subset 500",
+             --noise-bounds 1e-6,2 --seed 9 --engine ski --subset 500 \
+             --grid 64 --probes 9 --cg-tolerance 1e-4 --cg-iterations 50 --exact-variance",
         );
         let expected = Config {
             kernel: SubKernel::Imq,
@@ -133,7 +142,14 @@ mod tests {
             ard: true,
             learn_weights: false,
             learn_directions: false,
-            engine: EngineChoice::Weight,
+            engine: EngineChoice::Ski,
+            ski: SkiOptions {
+                grid: Some(64),
+                probes: 9,
+                tolerance: 1e-4,
+                iterations: 50,
+                exact_variance: true,
+            },
             subset: Some(500),
             optimizer: Optimizer::Adam,
             max_evaluations: Some(7),
@@ -144,6 +160,7 @@ mod tests {
         assert_eq!(c, expected);
         let learned = config("--model dpa --learn-directions yes");
         assert_eq!(learned, config("--model ppr"));
+        assert_eq!(config("--model rpa-1-ski"), config("--model rpa-1 --engine ski"));
         assert_eq!(config("-J d").degrees, "dx1".parse().unwrap());
         assert_eq!(config("-J 7").degrees, "7x1".parse().unwrap());
     }

@@ -179,6 +179,7 @@ fn to_json(fitted: &Fitted, k: usize, preset: &str) -> Value {
         "n": model.report().rows,
         "d": model.columns(),
         "log_marginal_likelihood": model.log_marginal_likelihood(),
+        "log_marginal_likelihood_error": model.likelihood_error(),
         "noise_std": model.noise_std(),
         "evaluations": fitted.evaluations,
         "fit_seconds": fitted.seconds,
@@ -190,6 +191,7 @@ fn to_json(fitted: &Fitted, k: usize, preset: &str) -> Value {
         "holdout_rmse_standardised": score(|h| h.standardised.rmse),
         "holdout_nlpd_standardised": score(|h| h.standardised.nlpd),
         "hit_limit": model.report().hit_limit,
+        "unconverged": model.report().unconverged,
     })
 }
 
@@ -204,7 +206,7 @@ fn summary(fitted: &Fitted, k: usize, preset: &str) -> String {
     );
     let row = |name: &str, value: String| vec![name.to_string(), value];
     let mut rows = vec![
-        row("log marginal likelihood", style::number(model.log_marginal_likelihood())),
+        row("log marginal likelihood", describe::likelihood(model)),
         row("noise std", style::number(model.noise_std())),
         row("evaluations", fitted.evaluations.to_string()),
         row("time", style::seconds(fitted.seconds)),
@@ -227,6 +229,7 @@ fn summary(fitted: &Fitted, k: usize, preset: &str) -> String {
     if model.report().hit_limit {
         text += "the search ended at its limit of evaluations; raise --max-evaluations\n";
     }
+    text += &describe::unconverged(model);
     text += "relevance of the columns:\n";
     text += &describe::relevance(model, 8);
     text

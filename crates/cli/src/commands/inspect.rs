@@ -35,11 +35,13 @@ fn to_json(model: &Model) -> Value {
         "n": model.report().rows,
         "d": model.columns(),
         "log_marginal_likelihood": model.log_marginal_likelihood(),
+        "log_marginal_likelihood_error": model.likelihood_error(),
         "noise_std": model.noise_std(),
         "signal_std": h.scale().sqrt() * model.scaler().y.std,
         "constant": model.constant(),
         "evaluations": model.report().evaluations,
         "hit_limit": model.report().hit_limit,
+        "unconverged": model.report().unconverged,
         "config": config,
         "hyperparameters": h,
         "columns": model.column_names,
@@ -69,7 +71,7 @@ fn text(model: &Model) -> String {
         row("length-scale per column", yes(c.ard)),
         row("weights learned", yes(c.learn_weights)),
         row("seed", c.seed.to_string()),
-        row("log marginal likelihood", style::number(model.log_marginal_likelihood())),
+        row("log marginal likelihood", describe::likelihood(model)),
         row("evaluations", model.report().evaluations.to_string()),
         row("noise std", style::number(model.noise_std())),
         row("signal std", style::number(h.scale().sqrt() * unit)),
@@ -86,6 +88,7 @@ fn text(model: &Model) -> String {
     } else {
         column_length_scales(model)
     };
+    text += &describe::unconverged(model);
     text += "relevance of the columns:\n";
     text += &describe::relevance(model, usize::MAX);
     text

@@ -8,8 +8,11 @@
 //! u = A⁻¹z and v = P⁻¹z,
 //!
 //! ```text
-//! log|A| = log|P| + E z'P⁻¹ᐟ² log(P⁻¹ᐟ² A P⁻¹ᐟ²) P⁻¹ᐟ²z,      tr(A⁻¹ ∂A) = E u'∂A v
+//! log|A|     = log|P|      + E z'P⁻¹ᐟ² log(P⁻¹ᐟ² A P⁻¹ᐟ²) P⁻¹ᐟ²z
+//! tr(A⁻¹ ∂A) = tr(P⁻¹ ∂A) + E (u − v)'∂A v
 //! ```
+//!
+//! so that both are as certain as P is close to A (Wenger et al. 2022).
 //!
 //! θ enters K through the places z of the rows, and so through the weights in W: their slopes give
 //! the gradient. Any kernel whose grid is a Toeplitz matrix will do, rough ones too.
@@ -45,6 +48,17 @@ use std::f64::consts::PI;
 /// The engine's name.
 pub const NAME: &str = "ski";
 
+/// An automatic lattice has no wider cells than this, in length-scales, whatever its size: an RBF is
+/// then wrong by a thousandth.
+const WIDEST: f64 = 0.25;
+
+/// The nodes beyond which an automatic lattice rather has wider cells: as many as there are rows, and
+/// more for the kernel that is wrong for all rows of a cell.
+fn most_nodes(kernel: SubKernel, rows: usize) -> usize {
+    let share = if kernel == SubKernel::Matern12 { 4 } else { 1 };
+    512.max(share * rows)
+}
+
 /// How the engine works; the defaults suit most data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -60,20 +74,11 @@ pub struct SkiOptions {
     /// Whether variances come from a solve for every point (slow, and the model keeps its rows),
     /// and not from a low-rank factor that was made once.
     pub exact_variance: bool,
-    /// The seed of the probes.
-    pub seed: u64,
 }
 
 impl Default for SkiOptions {
     fn default() -> Self {
-        Self {
-            grid: None,
-            probes: 15,
-            tolerance: 1e-6,
-            iterations: 1000,
-            exact_variance: false,
-            seed: 0,
-        }
+        Self { grid: None, probes: 15, tolerance: 1e-6, iterations: 1000, exact_variance: false }
     }
 }
 
@@ -108,6 +113,7 @@ pub struct Ski<'a> {
     rows: StandardRows<'a>,
     observations: Observations,
     options: SkiOptions,
+    seed: u64,
     /// K⁻¹(y − c) at the θ before, for each target: where the next solve starts.
     last: Option<Vec<Vec<f64>>>,
 }
@@ -129,13 +135,14 @@ struct System {
 }
 
 impl<'a> Ski<'a> {
-    /// Takes standardised rows.
+    /// Takes standardised rows, and the seed of probes.
     pub fn new(
         rows: StandardRows<'a>,
         observations: impl Into<Observations>,
         options: SkiOptions,
+        seed: u64,
     ) -> Self {
-        Self { rows, observations: observations.into(), options, last: None }
+        Self { rows, observations: observations.into(), options, seed, last: None }
     }
 
     /// z = W x of all rows: one run per view.
@@ -166,9 +173,11 @@ impl<'a> Ski<'a> {
             for run in positions[block.start * n..block.end * n].chunks_mut(n) {
                 let low = run.iter().fold(f64::INFINITY, |m, z| m.min(*z));
                 let high = run.iter().fold(f64::NEG_INFINITY, |m, z| m.max(*z));
-                let lattice = match self.options.grid {
-                    Some(nodes) => Lattice::sized(low, high, nodes),
-                    None => Lattice::spaced(low, high, spacing)?,
+                let lattice = if let Some(nodes) = self.options.grid {
+                    Lattice::sized(low, high, nodes)
+                } else {
+                    let wide = (high - low) / most_nodes(kernel.sub_kernel, n) as f64;
+                    Lattice::spaced(low, high, spacing.max(wide.min(WIDEST)))?
                 };
                 run.iter_mut().for_each(|z| *z = lattice.position(*z));
                 lattices.push(lattice);
@@ -185,9 +194,9 @@ impl<'a> Ski<'a> {
         let n = self.rows.len();
         let (targets, probes) = (self.observations.targets.len(), self.options.probes);
         let operator = self.operator(prior)?;
-        let preconditioner = Preconditioner::new(&operator, prior, self.options.seed)?;
+        let preconditioner = Preconditioner::new(&operator, prior, self.seed)?;
         let mut sides = Columns::zeros(n, targets + probes);
-        preconditioner.probes(self.options.seed, &mut sides, targets, probes);
+        preconditioner.probes(self.seed, &mut sides, targets, probes);
         for (t, y) in self.observations.targets.iter().enumerate() {
             let scaled = y.iter().zip(&operator.scales).map(|(y, s)| (y - prior.mean) * s);
             sides.set(t, scaled);
@@ -262,26 +271,40 @@ impl Engine for Ski<'_> {
         let System { operator, solved, counts, .. } = &system;
         let (n, of) = (self.rows.len(), &self.observations);
         let (targets, probes) = (of.targets.len(), counts.len());
-        // ½ Σ_t a_t'∂K a_t − ½ T tr(K⁻¹ ∂K), as one sum over columns.
+        // ½ Σ_t a_t'∂A a_t − ½ T tr(A⁻¹ ∂A). The trace is that of P⁻¹ = I − Y Y', which is known, and
+        // the probes' word on what P⁻¹ lacks: E (u − v)'∂A v.
         let width = solved.x.width;
         let mut factors = vec![0.0; width];
         factors[..targets].fill(0.5);
         for (factor, count) in factors[targets..].iter_mut().zip(counts) {
             *factor = -0.5 * targets as f64 * count / probes as f64;
         }
-        let mut right = system.shaped.clone();
-        for t in 0..targets {
-            right.set(t, solved.x.column(t).collect::<Vec<f64>>());
+        let (mut left, mut right) = (solved.x.clone(), system.shaped.clone());
+        let rows = left.values.chunks_mut(width).zip(right.values.chunks_mut(width));
+        for (left, right) in rows {
+            right[..targets].copy_from_slice(&left[..targets]);
+            let lacking = left[targets..].iter_mut().zip(&right[targets..]);
+            lacking.for_each(|(u, v)| *u -= v);
         }
-        let mut slopes = operator.slopes(&factors, &solved.x, &right);
-        let by_noise = |i: usize| {
-            let at = i * width..(i + 1) * width;
-            let both = solved.x.values[at.clone()].iter().zip(&right.values[at]);
-            let own: f64 = both.zip(&factors).map(|((a, b), f)| f * a * b).sum();
-            operator.scales[i].powi(2) * own
-        };
-        let by_noise: Vec<f64> = (0..n).map(by_noise).collect();
-        operator.add_slopes_of_missing(&by_noise, &mut slopes);
+        let mut slopes = operator.slopes(&factors, &left, Some(&right));
+        let mut diagonal: Vec<f64> = vec![-0.5 * targets as f64; n];
+        add_products(&mut diagonal, &factors, &left, &right);
+        for y in system.preconditioner.deflation() {
+            let factors = vec![0.5 * targets as f64; y.width];
+            slopes.add(&operator.slopes(&factors, &y, None));
+            add_products(&mut diagonal, &factors, &y, &y);
+        }
+        // The diagonal of K in A, and where interpolation misses some of it, in D.
+        let squares = operator.scales.iter().map(|s| s * s);
+        let by_noise: Vec<f64> = diagonal.iter().zip(squares.clone()).map(|(d, s)| d * s).collect();
+        let missed = |i: &usize| operator.missing[*i] > 0.0;
+        let by_kernel = squares.enumerate().map(|(i, square)| {
+            let noise = if missed(&i) { by_noise[i] } else { 0.0 };
+            -0.5 * targets as f64 * square - noise
+        });
+        operator.add_diagonal(&by_kernel.collect::<Vec<f64>>(), &mut slopes);
+        let of_missed: f64 = (0..n).filter(missed).map(|i| by_noise[i]).sum();
+        slopes.variances.iter_mut().for_each(|v| *v += of_missed);
         let weighted = |i: usize| {
             let (w, v) = (of.weight(i), of.variance(i, prior.noise_variance));
             by_noise[i] / w - 0.5 * targets as f64 * (w - 1.0) / v
@@ -299,7 +322,15 @@ impl Engine for Ski<'_> {
 
     fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
         let system = self.system(prior)?;
-        Ok(SkiPosterior::all(system, &self.options))
+        Ok(SkiPosterior::all(system, &self.options, self.seed))
+    }
+}
+
+/// Adds Σ_c f_c a_ic b_ic for every row i.
+fn add_products(out: &mut [f64], factors: &[f64], a: &Columns, b: &Columns) {
+    let rows = a.values.chunks(a.width).zip(b.values.chunks(b.width));
+    for (out, (a, b)) in out.iter_mut().zip(rows) {
+        *out += a.iter().zip(b).zip(factors).map(|((a, b), f)| f * a * b).sum::<f64>();
     }
 }
 

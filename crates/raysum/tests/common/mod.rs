@@ -109,7 +109,11 @@ impl Case {
     }
 
     pub fn ski(&self, options: SkiOptions) -> Ski<'_> {
-        Ski::new(StandardRows::new((&self.x).into(), &self.scaler()), self.y.clone(), options)
+        self.ski_from(options, 0)
+    }
+
+    pub fn ski_from(&self, options: SkiOptions, seed: u64) -> Ski<'_> {
+        Ski::new(StandardRows::new((&self.x).into(), &self.scaler()), self.y.clone(), options, seed)
     }
 }
 

@@ -9,6 +9,8 @@ use crate::kernel::SubKernel;
 
 /// Cells between the outermost training row and the end of the stored nodes.
 pub(super) const MARGIN: usize = 4;
+/// The finest automatic spacing.
+const FINEST: f64 = 1e-3;
 /// Nodes that interpolate a point.
 pub(super) const TAPS: usize = 4;
 /// The most nodes of a sub-kernel's grid: 16 columns on it take 256 MB.
@@ -136,17 +138,18 @@ pub(super) fn between(lags: &[f64; TAPS], v: &[f64; TAPS], w: &[f64; TAPS]) -> f
 /// ladder, so that it stays as it is while a search moves by little.
 pub(super) fn spacing(kernel: SubKernel, tolerance: f64) -> f64 {
     // The largest error at spacing h is factor · h^order, as measured by a test below.
-    let (factor, order, finest) = match kernel {
-        SubKernel::Rbf | SubKernel::Cosine => (0.025, 3.0, 1e-3),
-        SubKernel::Imq => (0.04, 3.0, 1e-3),
-        SubKernel::Matern52 => (0.3, 3.0, 1e-3),
-        SubKernel::Matern32 => (1.2, 3.0, 1e-3),
+    let (factor, order) = match kernel {
+        SubKernel::Rbf => (0.065, 3.0),
+        SubKernel::Cosine => (0.035, 3.0),
+        SubKernel::Imq => (0.12, 3.0),
+        SubKernel::Matern52 => (0.19, 3.0),
+        SubKernel::Matern32 => (0.75, 3.0),
         // A kink at 0, which no polynomial follows: the error is that of rows in the same cell.
-        SubKernel::Matern12 => (0.5, 1.0, 1e-3),
+        SubKernel::Matern12 => (0.25, 1.0),
     };
     let wanted = (tolerance / factor).powf(1.0 / order);
     let step = (wanted.log2() * 2.0).floor() / 2.0;
-    step.exp2().clamp(finest, 0.5)
+    step.exp2().clamp(FINEST, 0.5)
 }
 
 #[cfg(test)]

@@ -43,6 +43,13 @@ pub(super) struct Slopes {
     pub(super) variances: Vec<f64>,
 }
 
+impl Slopes {
+    pub(super) fn add(&mut self, other: &Slopes) {
+        self.z.iter_mut().zip(&other.z).for_each(|(a, b)| *a += b);
+        self.variances.iter_mut().zip(&other.variances).for_each(|(a, b)| *a += b);
+    }
+}
+
 impl Operator {
     /// For rows at these positions, with noise of their own.
     pub(super) fn new(
@@ -170,16 +177,16 @@ impl Operator {
         self.scales[row].powi(2) * self.on_grid(row)
     }
 
-    /// Adds to slopes what the noise of rows has of θ beside σ²: ∂/∂D_i is `by_noise[i]`.
-    pub(super) fn add_slopes_of_missing(&self, by_noise: &[f64], slopes: &mut Slopes) {
+    /// Adds Σ_i f_i ∂K_ii to slopes.
+    pub(super) fn add_diagonal(&self, factors: &[f64], slopes: &mut Slopes) {
         let n = self.rows();
         let one = |(j, (z, variance)): (usize, (&mut [f64], &mut f64))| {
             let grid = &self.grids[j];
-            for i in (0..n).filter(|i| self.missing[*i] > 0.0) {
-                *variance += by_noise[i] * (1.0 - grid.variance_at(self.positions_of(j, i)));
+            for (i, factor) in factors.iter().enumerate() {
+                *variance += factor * grid.variance_at(self.positions_of(j, i));
                 for axis in 0..grid.degree() {
                     let slope = grid.variance_slope(self.positions_of(j, i), axis);
-                    z[axis * n + i] -= by_noise[i] * self.variances[j] * slope;
+                    z[axis * n + i] += factor * self.variances[j] * slope;
                 }
             }
         };
@@ -208,29 +215,40 @@ impl Operator {
         out
     }
 
-    /// The derivatives of Σ_c f_c a_c'S K S b_c, where S stays as it is.
-    pub(super) fn slopes(&self, factors: &[f64], a: &Columns, b: &Columns) -> Slopes {
+    /// The derivatives of Σ_c f_c a_c'S K S b_c, where S stays as it is; without `b` it is `a` again.
+    pub(super) fn slopes(&self, factors: &[f64], a: &Columns, b: Option<&Columns>) -> Slopes {
         let n = self.rows();
         let one = |j: usize| {
             let grid = &self.grids[j];
-            let (mut on_a, mut on_b) = (self.spread(j, a), self.spread(j, b));
-            grid.multiply(&mut on_b, b.width);
-            let mut sums = vec![0.0; a.width];
-            add_dots(&mut sums, &on_a, &on_b);
+            let mut on_a = self.spread(j, a);
+            let on_b = b.map(|b| {
+                let mut on_b = self.spread(j, b);
+                grid.multiply(&mut on_b, b.width);
+                on_b
+            });
+            let plain = on_a.clone();
             grid.multiply(&mut on_a, a.width);
+            let mut sums = vec![0.0; a.width];
+            add_dots(&mut sums, &plain, on_b.as_ref().unwrap_or(&on_a));
             let variance: f64 = sums.iter().zip(factors).map(|(s, f)| s * f).sum();
+            let twice: Vec<f64> = factors.iter().map(|f| 2.0 * f).collect();
             let mut z = vec![0.0; grid.degree() * n];
             for (axis, run) in z.chunks_mut(n).enumerate() {
                 run.par_chunks_mut(ROWS).enumerate().for_each(|(index, run)| {
                     let rows = index * ROWS..index * ROWS + run.len();
-                    Arch::new().dispatch(Slope {
-                        grid,
-                        axis,
-                        positions: &self.positions(j, &rows),
-                        factors,
-                        sides: [(a.block(index), &on_b[..]), (b.block(index), &on_a[..])],
-                        out: run,
-                    });
+                    let positions = &self.positions(j, &rows);
+                    let mut side = |rows: &[f64], values: &[f64], factors: &[f64]| {
+                        let out = &mut *run;
+                        let slope = Slope { grid, axis, positions, factors, rows, values, out };
+                        Arch::new().dispatch(slope);
+                    };
+                    match b.zip(on_b.as_ref()) {
+                        None => side(a.block(index), &on_a, &twice),
+                        Some((b, on_b)) => {
+                            side(a.block(index), on_b, factors);
+                            side(b.block(index), &on_a, factors);
+                        }
+                    }
                     for (value, scale) in run.iter_mut().zip(&self.scales[rows]) {
                         *value *= scale * self.variances[j];
                     }
@@ -328,7 +346,8 @@ struct Slope<'a> {
     positions: &'a [&'a [f64]],
     factors: &'a [f64],
     /// Columns at the rows, and what they meet on the grid.
-    sides: [(&'a [f64], &'a [f64]); 2],
+    rows: &'a [f64],
+    values: &'a [f64],
     out: &'a mut [f64],
 }
 
@@ -344,26 +363,22 @@ impl NullaryFnOnce for Slope<'_> {
 impl OnGrid<()> for Slope<'_> {
     #[inline(always)]
     fn run<const D: usize>(self) {
-        let Self { grid, axis, positions, factors, sides, out } = self;
+        let Self { grid, axis, positions, factors, rows, values, out } = self;
         let width = factors.len();
         let mut met = vec![0.0; width];
         for (i, out) in out.iter_mut().enumerate() {
             let at = Around::new(row::<D>(positions, i)).sloping(grid, axis, positions[axis][i]);
-            let mut sum = 0.0;
-            for (rows, values) in sides {
-                met.fill(0.0);
-                grid.each_run(
-                    &at,
-                    #[inline(always)]
-                    |first, outer| {
-                        let nodes = &values[first * width..(first + TAPS) * width];
-                        gather_row(&mut met, nodes, at.last().map(|w| w * outer));
-                    },
-                );
-                let x = &rows[i * width..(i + 1) * width];
-                sum += met.iter().zip(x).zip(factors).map(|((m, x), f)| m * x * f).sum::<f64>();
-            }
-            *out = sum;
+            met.fill(0.0);
+            grid.each_run(
+                &at,
+                #[inline(always)]
+                |first, outer| {
+                    let nodes = &values[first * width..(first + TAPS) * width];
+                    gather_row(&mut met, nodes, at.last().map(|w| w * outer));
+                },
+            );
+            let x = &rows[i * width..(i + 1) * width];
+            *out += met.iter().zip(x).zip(factors).map(|((m, x), f)| m * x * f).sum::<f64>();
         }
     }
 }

@@ -46,6 +46,7 @@ struct Shared {
     /// For variances by a solve each.
     solver: Option<Solver>,
     options: SkiOptions,
+    seed: u64,
     /// A root of the covariance of R'ε, made when functions are first drawn.
     noise_root: OnceLock<Vec<f64>>,
 }
@@ -83,9 +84,9 @@ impl Loads {
 
 impl SkiPosterior {
     /// One posterior per target.
-    pub(super) fn all(system: System, options: &SkiOptions) -> Vec<Conditioned> {
+    pub(super) fn all(system: System, options: &SkiOptions, seed: u64) -> Vec<Conditioned> {
         let System { operator, preconditioner, solved, log_marginal_likelihoods, .. } = system;
-        let r = factor::low_rank(&operator, options.seed);
+        let r = factor::low_rank(&operator, seed);
         let spread = |columns: &Columns| -> Vec<Vec<f64>> {
             (0..operator.grids.len()).map(|j| operator.spread(j, columns)).collect()
         };
@@ -106,6 +107,7 @@ impl SkiPosterior {
             grids,
             solver,
             options: options.clone(),
+            seed,
             noise_root: OnceLock::new(),
         });
         let conditioned = |(t, likelihood): (usize, f64)| -> Conditioned {
@@ -295,8 +297,9 @@ impl Posterior for SkiPosterior {
             // The rows so far are not kept.
             (None, Change::Add | Change::Remove) => Err(Error::RowsNotKept),
             (None, Change::Replace) => {
-                let options = self.shared.options.clone();
-                Ski::new(rows.x.clone(), rows.observations.clone(), options).posterior(prior)
+                let Shared { options, seed, .. } = self.shared.as_ref();
+                let y = rows.observations.clone();
+                Ski::new(rows.x.clone(), y, options.clone(), *seed).posterior(prior)
             }
         }
     }

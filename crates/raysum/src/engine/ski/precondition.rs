@@ -5,7 +5,7 @@
 //! rows are then products of the operator with unit vectors. P also shapes the probes: from N(0, P)
 //! they see of log|S K S + I| only what P misses.
 
-use super::columns::{Columns, ROWS, sum_of_blocks};
+use super::columns::{Columns, LANES, ROWS, sum_of_blocks};
 use super::operator::Operator;
 use crate::engine::Prior;
 use crate::error::Result;
@@ -109,6 +109,25 @@ impl Preconditioner {
             linalg::subtract_row_major_product(block, self.block(index), &small, rank);
         });
         out
+    }
+
+    /// Y with P⁻¹ = I − Y Y', some columns at a time.
+    pub(super) fn deflation(&self) -> impl Iterator<Item = Columns> + '_ {
+        let mut all = self.factor.clone();
+        if self.rank > 0 {
+            all.par_chunks_mut(ROWS * self.rank).for_each(|rows| {
+                linalg::solve_lower(&self.inner, self.rank, rows, Threads::One);
+            });
+        }
+        (0..self.rank).step_by(TOGETHER).map(move |first| {
+            let count = TOGETHER.min(self.rank - first);
+            let mut out = Columns::zeros(all.len() / self.rank, count);
+            let rows = out.values.chunks_mut(count.next_multiple_of(LANES));
+            for (out, row) in rows.zip(all.chunks(self.rank)) {
+                out[..count].copy_from_slice(&row[first..first + count]);
+            }
+            out
+        })
     }
 
     /// Probes from N(0, P) in the columns from `first` on: L ε₁ + ε₂. Their ε₂ do not depend on P,

@@ -15,12 +15,14 @@ type Words<T> = std::result::Result<T, String>;
 impl SkiPosterior {
     /// The arrays that [`SkiPosterior::from_tensors`] needs.
     pub(super) fn arrays(&self) -> Vec<Tensor> {
-        let Shared { rows, grids, factor, solver, options, .. } = self.shared.as_ref();
+        let Shared { rows, grids, factor, solver, options, seed, .. } = self.shared.as_ref();
         let settings = vec![
             options.grid.unwrap_or(0) as f64,
             options.probes as f64,
             options.tolerance,
             options.iterations as f64,
+            (seed >> 32) as f64,
+            (seed & 0xffff_ffff) as f64,
         ];
         let mut all = vec![
             Tensor::new("rows", vec![1], vec![*rows as f64]),
@@ -57,7 +59,7 @@ impl SkiPosterior {
         let rows = Tensor::whole(number("rows")?, 1e15).filter(|rows| *rows > 0);
         let rows = rows.ok_or("the number of rows is none")? as usize;
         let exact_variance = tensors.iter().any(|t| t.name == "positions");
-        let options = read_options(Tensor::find(tensors, "settings")?, exact_variance)?;
+        let (options, seed) = read_settings(Tensor::find(tensors, "settings")?, exact_variance)?;
         let mut grids = Vec::new();
         let (mut mean, mut factor) = (Vec::new(), Vec::new());
         let mut width = None;
@@ -77,7 +79,8 @@ impl SkiPosterior {
             grids.push(grid);
         }
         let variances = &prior.kernel.variances;
-        let solver = exact_variance.then(|| read_solver(prior, tensors, rows, &grids, &options));
+        let solver =
+            exact_variance.then(|| read_solver(prior, tensors, rows, &grids, (&options, seed)));
         let solver = solver.transpose()?;
         let mean = Loads::new(&grids, variances, 1, mean);
         let shared = Shared {
@@ -86,14 +89,15 @@ impl SkiPosterior {
             grids,
             solver,
             options,
+            seed,
             noise_root: OnceLock::new(),
         };
         Ok(Self { shared: Arc::new(shared), mean, standard_error: number("standard_error")? })
     }
 }
 
-fn read_options(tensor: &Tensor, exact_variance: bool) -> Words<SkiOptions> {
-    tensor.check_shape(&[4])?;
+fn read_settings(tensor: &Tensor, exact_variance: bool) -> Words<(SkiOptions, u64)> {
+    tensor.check_shape(&[6])?;
     let whole = |k: usize| {
         let value = Tensor::whole(tensor.values[k], 1e15).filter(|v| *v >= 0);
         value.map(|v| v as usize).ok_or(format!("array '{}' is not of whole numbers", tensor.name))
@@ -104,10 +108,9 @@ fn read_options(tensor: &Tensor, exact_variance: bool) -> Words<SkiOptions> {
         tolerance: tensor.values[2],
         iterations: whole(3)?,
         exact_variance,
-        ..SkiOptions::default()
     };
     options.check().map_err(|e| e.to_string())?;
-    Ok(options)
+    Ok((options, (whole(4)? as u64) << 32 | whole(5)? as u64))
 }
 
 fn read_grid(prior: &Prior, tensor: &Tensor, degree: usize) -> Words<Grid> {
@@ -129,7 +132,7 @@ fn read_solver(
     tensors: &[Tensor],
     rows: usize,
     grids: &[Grid],
-    options: &SkiOptions,
+    (options, seed): (&SkiOptions, u64),
 ) -> Words<Solver> {
     let (positions, noise) = (Tensor::find(tensors, "positions")?, Tensor::find(tensors, "noise")?);
     positions.check_shape(&[prior.kernel.views.rows(), rows])?;
@@ -146,7 +149,6 @@ fn read_solver(
     let variances = prior.kernel.variances.clone();
     let positions = positions.values.clone();
     let operator = Operator::new(grids.to_vec(), variances, positions, |i| noise.values[i], rows);
-    let preconditioner =
-        Preconditioner::new(&operator, prior, options.seed).map_err(|e| e.to_string())?;
+    let preconditioner = Preconditioner::new(&operator, prior, seed).map_err(|e| e.to_string())?;
     Ok(Solver::new(operator, preconditioner, options))
 }
