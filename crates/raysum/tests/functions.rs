@@ -4,7 +4,7 @@ use rand_distr::{Distribution, StandardNormal};
 use raysum::rng::{Purpose, stream};
 use raysum::{Config, Dataset, EngineChoice, Functions, Hyperparameters, Matrix, Model, SubKernel};
 
-const ENGINES: [EngineChoice; 2] = [EngineChoice::Dense, EngineChoice::Weight];
+const ENGINES: [EngineChoice; 3] = [EngineChoice::Dense, EngineChoice::Weight, EngineChoice::Ski];
 
 /// A model at given hyperparameters: `n` normal rows of `d` columns, degrees as the user writes
 /// them.

@@ -1,12 +1,16 @@
 //! The model file: the same model comes back, and nothing else is ever taken for one.
 
-use raysum::{Config, Dataset, Matrix, Model};
+use raysum::{Config, Dataset, EngineChoice, Matrix, Model, SkiOptions};
 use std::path::Path;
 
 fn fitted() -> (Model, Matrix) {
+    fitted_by(EngineChoice::Auto)
+}
+
+fn fitted_by(engine: EngineChoice) -> (Model, Matrix) {
     let x = Matrix::from_fn(40, 3, |i, j| ((i * (j + 3) * 37 % 101) as f64) / 25.0 - 2.0);
     let y: Vec<f64> = (0..40).map(|i| x[(i, 0)].sin() + 0.1 * x[(i, 1)]).collect();
-    let config = Config { max_evaluations: Some(8), ..Config::default() };
+    let config = Config { engine, max_evaluations: Some(8), ..Config::default() };
     let mut model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
     model.column_names = Some(vec!["a".into(), "b".into(), "c".into()]);
     model.attachments.insert("note".into(), serde_json::json!({"of": ["the", "caller"]}));
@@ -32,8 +36,12 @@ fn bytes(model: &Model) -> Vec<u8> {
 fn every_model_comes_back_with_the_same_bits() {
     let (_, x) = fitted();
     let y: Vec<f64> = (0..40).map(|i| x[(i, 0)].sin() + 0.1 * x[(i, 1)]).collect();
-    for (name, _) in Config::presets() {
-        let config = Config { max_evaluations: Some(4), ..Config::preset(name).unwrap() };
+    let mut configs: Vec<(&str, Config)> =
+        Config::presets().map(|(name, _)| (name, Config::preset(name).unwrap())).collect();
+    let ski = SkiOptions { exact_variance: true, grid: Some(40), ..SkiOptions::default() };
+    configs.push(("by solves", Config { ski, seed: 1 << 40, ..configs[11].1.clone() }));
+    for (name, config) in configs {
+        let config = Config { max_evaluations: Some(4), ..config };
         let model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
         let back = load(&bytes(&model)).unwrap();
         assert_eq!(back.config(), model.config());
@@ -94,10 +102,15 @@ fn another_format_is_named() {
 
 #[test]
 fn no_flipped_byte_makes_a_panic_or_a_nan() {
-    let (model, x) = fitted();
+    no_flipped_byte_does(EngineChoice::Auto, 900);
+    no_flipped_byte_does(EngineChoice::Ski, 200);
+}
+
+fn no_flipped_byte_does(engine: EngineChoice, places: usize) {
+    let (model, x) = fitted_by(engine);
     let whole = bytes(&model);
     let mut refused = 0;
-    for at in (0..whole.len()).step_by(whole.len() / 900) {
+    for at in (0..whole.len()).step_by(whole.len() / places) {
         for flip in [0x01, 0x80, 0xFF] {
             let mut damaged = whole.clone();
             damaged[at] ^= flip;
@@ -114,7 +127,7 @@ fn no_flipped_byte_makes_a_panic_or_a_nan() {
             }
         }
     }
-    assert!(refused > 100);
+    assert!(refused > places / 9);
 }
 
 #[test]

@@ -4,9 +4,10 @@
 mod common;
 
 use common::{Case, Tolerances, case, cases, compare, gradient, largest_difference, std};
-use raysum::engine::Engine;
-use raysum::engine::ski::SkiOptions;
-use raysum::{Matrix, SubKernel};
+use raysum::engine::dense::Dense;
+use raysum::engine::ski::{Ski, SkiOptions};
+use raysum::engine::{Engine, Observations};
+use raysum::{Config, Dataset, EngineChoice, Error, Matrix, StandardRows, SubKernel};
 
 fn with_grid(nodes: usize) -> SkiOptions {
     SkiOptions { grid: Some(nodes), ..SkiOptions::default() }
@@ -201,4 +202,103 @@ fn not_converging_is_said() {
     let case: Case = common::case("forms", 100, 5, SubKernel::Rbf, &[5], 26);
     let e = case.ski(SkiOptions::default()).posterior(&case.prior).map(drop).unwrap_err();
     assert!(e.to_string().contains("not rbf of degree 5"), "{e}");
+}
+
+#[test]
+fn weights_noise_and_targets_are_those_of_the_dense_engine() {
+    let case = case("observations", 300, 4, SubKernel::Matern32, &[1; 5], 27);
+    let wave = |k: f64| (0..300).map(move |i| (f64::from(i) * k).sin().abs());
+    for targets in [1, 2] {
+        let other: Vec<f64> = case.y.iter().map(|y| y * y - 1.0).collect();
+        let observations = Observations {
+            targets: [case.y.clone(), other][..targets].to_vec(),
+            weights: Some(wave(0.7).map(|w| 0.5 + w).collect()),
+            noise: (targets == 1).then(|| wave(1.3).map(|s| 0.2 * s).collect()),
+        };
+        let mut dense = Dense::new(case.x.clone(), observations.clone());
+        let rows = StandardRows::new((&case.x).into(), &case.scaler());
+        let options = SkiOptions { probes: 63, ..with_grid(1000) };
+        let mut ski = Ski::new(rows, observations.clone(), options, 0);
+        let (a, b) = (dense.evaluate(&case.prior).unwrap(), ski.evaluate(&case.prior).unwrap());
+        let gap = (a.log_marginal_likelihood - b.log_marginal_likelihood).abs();
+        assert!(gap < 0.1 + 3.0 * b.standard_error, "{gap} ± {}", b.standard_error);
+        let (a, b) = (gradient(&a), gradient(&b));
+        let size = a.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
+        let gap = largest_difference(&a, &b) / size;
+        assert!(gap < 1e-3, "{targets} targets: gradients {gap} apart");
+        let both = dense.posteriors(&case.prior).unwrap().into_iter();
+        for (t, ((_, a), (_, b))) in both.zip(ski.posteriors(&case.prior).unwrap()).enumerate() {
+            let (f, g) =
+                (a.marginals(&case.prior, &case.inside), b.marginals(&case.prior, &case.inside));
+            assert!(largest_difference(&f.mean, &g.mean) < 1e-3);
+            assert!(largest_difference(&std(&f.variance), &std(&g.variance)) < 1e-3);
+            let y = observations.target(t);
+            let f = a.leave_one_out(&case.prior, &case.x, &y).unwrap();
+            let g = b.leave_one_out(&case.prior, &case.x, &y).unwrap();
+            let gap = largest_difference(&f.mean, &g.mean);
+            assert!(gap < 0.02, "leave-one-out {gap} apart");
+        }
+    }
+}
+
+/// A model's training rows are not there any more; others may take their place.
+#[test]
+fn rows_cannot_be_added_but_replaced() {
+    let case = case("online", 200, 3, SubKernel::Rbf, &[1; 4], 28);
+    let config = Config {
+        engine: EngineChoice::Ski,
+        degrees: "4x1".parse().unwrap(),
+        max_evaluations: Some(5),
+        ..Config::default()
+    };
+    let data = Dataset::new(&case.x, &case.y).unwrap();
+    let mut model = config.fit(&data).unwrap();
+    assert_eq!(model.engine(), "ski");
+    assert!(matches!(model.update(&data), Err(Error::RowsNotKept)));
+    let some: Vec<usize> = (0..150).collect();
+    let (x, y) = (case.x.gather(&some), &case.y[..150]);
+    let part = model.part(&Dataset::new(&x, y).unwrap()).unwrap();
+    model.replace(&[part]).unwrap();
+    assert_eq!(model.report().rows, 150);
+    let fresh = config.condition(&data, model.hyperparameters()).unwrap();
+    let (a, b) = (model.predict(&x).unwrap(), fresh.predict(&x).unwrap());
+    assert!(largest_difference(&a.mean, &b.mean) > 1e-4, "fifty rows went");
+}
+
+/// The choice of the engine changes the numbers of a fit by little.
+#[test]
+fn fits_end_where_those_of_the_dense_engine_end() {
+    let case = case("fits", 400, 5, SubKernel::Rbf, &[1; 20], 29);
+    let data = Dataset::new(&case.x, &case.y).unwrap();
+    for preset in ["dpa-ard", "rpa-1"] {
+        let fit = |name: &str| Config::preset(name).unwrap().fit(&data).unwrap();
+        let (a, b) = (fit(preset), fit(&format!("{preset}-ski")));
+        let gap = a.log_marginal_likelihood() - b.log_marginal_likelihood();
+        assert!(gap.abs() < 1.0 + 3.0 * b.likelihood_error(), "{preset}: {gap}");
+        assert!(b.likelihood_error() > 0.0 && a.likelihood_error() == 0.0);
+        assert_eq!(b.report().unconverged, 0);
+        assert!(b.report().evaluations < 3 * a.report().evaluations);
+    }
+}
+
+#[test]
+fn a_fit_has_the_same_bits_on_any_number_of_threads() {
+    let case = case("threads", 600, 4, SubKernel::Rbf, &[1; 6], 30);
+    let data = Dataset::new(&case.x, &case.y).unwrap();
+    let fit = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let config = Config {
+                engine: EngineChoice::Ski,
+                degrees: "6x1,1x2".parse().unwrap(),
+                max_evaluations: Some(6),
+                ..Config::default()
+            };
+            let model = config.fit(&data).unwrap();
+            let p = model.predict(&case.x).unwrap();
+            (model.hyperparameters().clone(), p, model.log_marginal_likelihood())
+        })
+    };
+    let one = fit(1);
+    assert!(one == fit(2) && one == fit(5));
 }

@@ -36,6 +36,14 @@ struct Loads {
     multiplied: Vec<Vec<f64>>,
 }
 
+impl Loads {
+    /// The nodes of a grid that any row has reached.
+    fn touched(&self, j: usize) -> Vec<usize> {
+        let nodes = self.plain[j].chunks(self.width.max(1)).enumerate();
+        nodes.filter(|(_, loads)| loads.iter().any(|v| *v != 0.0)).map(|(node, _)| node).collect()
+    }
+}
+
 /// What the posteriors of several targets have in common.
 #[derive(Debug)]
 struct Shared {
@@ -47,8 +55,8 @@ struct Shared {
     solver: Option<Solver>,
     options: SkiOptions,
     seed: u64,
-    /// A root of the covariance of R'ε, made when functions are first drawn.
-    noise_root: OnceLock<Vec<f64>>,
+    /// What functions are drawn with, made when it is first wanted.
+    noise: OnceLock<draw::Noise>,
 }
 
 /// f given the training rows, on the grids.
@@ -108,7 +116,7 @@ impl SkiPosterior {
             solver,
             options: options.clone(),
             seed,
-            noise_root: OnceLock::new(),
+            noise: OnceLock::new(),
         });
         let conditioned = |(t, likelihood): (usize, f64)| -> Conditioned {
             let own = |values: &Vec<f64>| {

@@ -14,32 +14,40 @@ use crate::engine::Prior;
 use crate::engine::path::{Draw, evaluate_prior, project_each};
 use crate::linalg::{self, dot};
 
+/// What does not depend on the function that is drawn.
+#[derive(Debug)]
+pub(super) struct Noise {
+    /// A root of R'R = I − B'T B, its columns one after another.
+    root: Vec<f64>,
+    /// The nodes of each grid that B is not 0 at.
+    touched: Vec<Vec<usize>>,
+}
+
 impl SkiPosterior {
     /// A path per sub-kernel, and B'h(U) + e.
     pub(super) fn draw_function(&self, prior: &Prior, seed: u64, index: u32) -> Draw {
         let (shared, width) = (&self.shared, self.shared.factor.width);
-        let root = shared.noise_root.get_or_init(|| self.root_of_noise());
+        let noise = shared.noise.get_or_init(|| self.noise());
         Draw::conditioned(prior, seed, index, |paths, normal| {
             let mut weights = vec![0.0; width];
-            for column in root.chunks(width.max(1)) {
+            for column in noise.root.chunks(width.max(1)) {
                 let white = normal();
                 weights.iter_mut().zip(column).for_each(|(w, r)| *w += white * r);
             }
-            let each = paths.iter().zip(&shared.grids).zip(&prior.kernel.variances);
-            for (((path, grid), variance), loads) in each.zip(&shared.factor.plain) {
-                let rows: Vec<usize> = (0..grid.nodes()).collect();
+            for (j, (path, grid)) in paths.iter().zip(&shared.grids).enumerate() {
+                let (loads, touched) = (&shared.factor.plain[j], &noise.touched[j]);
                 let mut h = vec![0.0; grid.nodes()];
-                path.add(&grid.places(), &rows, variance.sqrt(), &mut h);
-                for (h, loads) in h.iter().zip(loads.chunks(width.max(1))) {
-                    weights.iter_mut().zip(loads).for_each(|(w, b)| *w += h * b);
+                path.add(&grid.places(), touched, prior.kernel.variances[j].sqrt(), &mut h);
+                for &node in touched {
+                    let loads = &loads[node * width..(node + 1) * width];
+                    weights.iter_mut().zip(loads).for_each(|(w, b)| *w += h[node] * b);
                 }
             }
             weights
         })
     }
 
-    /// A root of I − B'T B, its columns one after another.
-    fn root_of_noise(&self) -> Vec<f64> {
+    fn noise(&self) -> Noise {
         let factor = &self.shared.factor;
         let width = factor.width;
         let mut covariance = vec![0.0; width * width];
@@ -50,7 +58,8 @@ impl SkiPosterior {
         for (k, value) in covariance.iter_mut().enumerate() {
             *value = f64::from(u8::from(k % (width + 1) == 0)) - *value;
         }
-        linalg::symmetric_root(&covariance, width)
+        let touched = (0..self.shared.grids.len()).map(|j| factor.touched(j)).collect();
+        Noise { root: linalg::symmetric_root(&covariance, width), touched }
     }
 
     pub(super) fn evaluate_functions(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {

@@ -90,7 +90,7 @@ impl SkiPosterior {
             solver,
             options,
             seed,
-            noise_root: OnceLock::new(),
+            noise: OnceLock::new(),
         };
         Ok(Self { shared: Arc::new(shared), mean, standard_error: number("standard_error")? })
     }
