@@ -3,7 +3,7 @@
 # Arguments are numbers of rows; PYTHON names an interpreter that has gpytorch already.
 set -eu
 cd "$(dirname "$0")/.."
-[ $# -gt 0 ] || set -- 1000 4000 16000 64000 100000 1000000
+[ $# -gt 0 ] || set -- 1000 2000 4000 8000 16000 32000 64000 100000 1000000
 python=${PYTHON:-bench/.venv/bin/python}
 "$python" -c 'import gpytorch' 2>/dev/null || bench/setup.sh
 cargo build --release --example scaling -p raysum
@@ -12,11 +12,17 @@ cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
 printf '{"kind": "run", "date": "%s", "commit": "%s", "cpu": "%s", "cores": %s}\n' \
     "$(date -u +%FT%TZ)" "$(git rev-parse --short HEAD)" "$cpu" "$(nproc)" >>"$out"
 for n in "$@"; do
-    target/release/examples/scaling weight "$n" 10 | tee -a "$out"
-    [ "$n" -gt 4000 ] || target/release/examples/scaling dense "$n" 5 | tee -a "$out"
-    # A step of the peer's takes longer than a minute beyond this.
+    # The paper's 120 iterations; fewer where they take minutes. Times are per iteration.
+    steps=120
+    [ "$n" -le 16000 ] || steps=20
+    target/release/examples/scaling weight "$n" "$steps" | tee -a "$out"
+    # A step takes longer than half a minute beyond these.
+    [ "$n" -gt 100000 ] || target/release/examples/scaling ski "$n" "$steps" | tee -a "$out"
+    [ "$n" -gt 8000 ] || target/release/examples/scaling dense "$n" 5 | tee -a "$out"
     [ "$n" -gt 64000 ] || "$python" bench/gpytorch_scaling.py ski "$n" 3 | tee -a "$out"
     [ "$n" -gt 4000 ] || "$python" bench/gpytorch_scaling.py cholesky "$n" 3 | tee -a "$out"
-    target/release/examples/scaling weight "$n" 10 | tee -a "$out"
+    [ "$n" -gt 100000 ] || target/release/examples/scaling ski "$n" "$steps" | tee -a "$out"
+    target/release/examples/scaling weight "$n" "$steps" | tee -a "$out"
 done
+"$python" bench/plot_scaling.py "$out"
 echo "written to $out"

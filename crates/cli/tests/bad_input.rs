@@ -104,6 +104,15 @@ fn commands_that_do_not_suit_the_table() {
         ("fit good.csv -t y --header no", "the file has no header line"),
         ("fit good.csv -t y --kernel cosine --degrees 1x2", "in one dimension only, not in 2"),
         ("fit good.csv -t y --directions axes --degrees 9x1", "9 axes, but X has 3 columns"),
+        ("fit good.csv -t y --grid 64", "--grid is a setting of the ski engine; add --engine ski"),
+        ("fit good.csv -t y --engine ski --grid 9", "the grid is 9, but must be 16 points or more"),
+        ("fit good.csv -t y --engine ski --probes 1", "the number of probes is 1, but must be 2"),
+        ("fit good.csv -t y --engine ski --cg-tolerance 0", "0, but must be between 0 and 1"),
+        ("fit good.csv -t y --engine ski -m imq-ard", "not imq of degree 3; use the dense engine"),
+        (
+            "fit good.csv -t y --engine ski --cg-iterations 1 --cg-tolerance 1e-14",
+            "conjugate gradients did not converge: after 1 iterations",
+        ),
         ("evaluate good.csv -t y --folds 21", "21 folds need more rows than the 20 there are"),
         ("evaluate none.csv -t y", "none.csv does not exist"),
         ("predict good.raysum none.csv", "none.csv does not exist"),
@@ -322,7 +331,7 @@ fn folders_that_may_not_be_written() {
     allow(0o755);
 }
 
-/// Fits three kinds of model to a table, and checks what they predict for it and far outside.
+/// Fits four kinds of model to a table, and checks what they predict for it and far outside.
 #[track_caller]
 fn is_fitted(what: &str, table: &Table) {
     let folder = Folder::with("t.csv", table.csv());
@@ -333,7 +342,7 @@ fn is_fitted(what: &str, table: &Table) {
         .map(|value| vec![value.to_string(); features.len()])
         .into();
     folder.write("far.csv", far.csv());
-    for model in ["dpa-ard", "rbf-ard", "rpa-2"] {
+    for model in ["dpa-ard", "rbf-ard", "rpa-2", "dpa-ard-ski"] {
         println!("{what}, {model}");
         let fit = folder.stdout(&format!("fit t.csv -t y -m {model} -o m.raysum --json"));
         assert!(!fit.contains("\"log_marginal_likelihood\":null"), "{what}, {model}: {fit}");

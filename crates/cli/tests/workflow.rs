@@ -5,7 +5,7 @@ mod common;
 use common::{Folder, Predicted, Table, gzip, predictions, smooth, sound_predictions};
 use serde_json::Value;
 
-const MODELS: [&str; 10] = [
+const MODELS: [&str; 13] = [
     "rbf-ard",
     "imq-ard",
     "gam",
@@ -16,6 +16,9 @@ const MODELS: [&str; 10] = [
     "dpa",
     "rpa-ard",
     "dpa-ard",
+    "ppr",
+    "rpa-1-ski",
+    "dpa-ard-ski",
 ];
 
 /// A small smooth table.

@@ -52,16 +52,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         other => return Err(format!("unknown engine {other}").into()),
     };
     let start = layout.start();
-    let options = Adam { evaluations: steps, ..Adam::default() };
+    // All of the steps, whether they still gain anything or not.
+    let options = Adam { evaluations: steps, tolerance: f64::NEG_INFINITY, ..Adam::default() };
     let clock = Instant::now();
     let objective = |t: &[f64], g: &mut [f64]| layout.evaluate(engine.as_mut(), t, g);
     let outcome = adam(&start, &options, objective, &mut |_| ControlFlow::Continue(()))?;
     let seconds = clock.elapsed().as_secs_f64() / outcome.evaluations as f64;
+    // Only weight space has features to tell of.
     let prior = layout.prior(&layout.hyperparameters(&outcome.point));
-    let features = engine.posterior(&prior)?.1.features();
+    let features = match kind.as_str() {
+        "auto" | "weight" => engine.posterior(&prior)?.1.features(),
+        _ => None,
+    };
     let result = serde_json::json!({
         "kind": format!("raysum {kind}"),
         "n": rows,
+        "iterations": outcome.evaluations,
         "seconds_per_iteration": seconds,
         "loss": outcome.value / rows as f64,
         "features": features,

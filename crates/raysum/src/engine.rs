@@ -10,6 +10,7 @@ pub mod dense;
 mod observations;
 pub(crate) mod path;
 pub mod ski;
+mod streams;
 pub mod weight;
 
 pub use observations::Observations;

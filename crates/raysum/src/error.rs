@@ -180,7 +180,7 @@ pub enum Error {
     /// The data spreads over so many length-scales that no small basis spans it.
     #[error(
         "the model's functions are too rough for the weight engine: too many features; use a \
-         smoother kernel, or the dense engine (up to 30,000 rows)"
+         smoother kernel, the ski engine, or the dense one (up to 30,000 rows)"
     )]
     BasisTooLarge,
     /// Too many rows for an engine that stores the n × n kernel matrix.

@@ -14,7 +14,7 @@ use crate::optimize::{Outcome, Stop};
 use crate::project::Projections;
 use crate::rng::{Purpose, stream};
 use crate::scale::{Scaler, StandardRows};
-use crate::search::{ProgressFn, Search, Task};
+use crate::search::{ProgressFn, Search, Setbacks, Task};
 use std::ops::ControlFlow;
 
 /// From this many rows on, a search starts on a random part of them, and finishes on all.
@@ -73,8 +73,8 @@ impl Config {
             let prior = problem.layout.prior(&problem.layout.hyperparameters(&first));
             problem.engine(self, None)?.check(&prior)?;
         }
-        let mut search =
-            Search { config: self, progress, evaluations: 0, unconverged: 0, later: 0.0 };
+        let setbacks = Setbacks::default();
+        let mut search = Search { config: self, progress, evaluations: 0, setbacks, later: 0.0 };
         let mut most = None;
         if self.learn_directions && start.is_none() {
             let learning = problem.before_learning(&mut search, stages[0])?;
@@ -106,7 +106,7 @@ impl Config {
             });
         }
         let best = best.ok_or(Error::NoFiniteStart)?;
-        let (evaluations, unconverged) = (search.evaluations, search.unconverged);
+        let (evaluations, unconverged) = (search.evaluations, search.setbacks.unconverged);
         let hyperparameters = layout.hyperparameters(&best.point);
         problem.layout = layout.settled(&best.point);
         // A later stage is short on purpose, as is learning that was stopped; their limit is

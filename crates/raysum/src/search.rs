@@ -50,9 +50,17 @@ pub(crate) struct Search<'a, 'p> {
     pub(crate) config: &'a Config,
     pub(crate) progress: &'a mut ProgressFn<'p>,
     pub(crate) evaluations: usize,
-    /// Those of them that were stepped back from because a solve did not converge.
-    pub(crate) unconverged: usize,
+    pub(crate) setbacks: Setbacks,
     pub(crate) later: f64,
+}
+
+/// Evaluations that a search stepped back from.
+#[derive(Default)]
+pub(crate) struct Setbacks {
+    /// Because a solve did not converge.
+    pub(crate) unconverged: usize,
+    /// Why, the last time.
+    last: Option<Error>,
 }
 
 /// What is searched: the likelihood of some rows over θ.
@@ -65,16 +73,16 @@ pub(crate) struct Task<'t> {
 
 impl Task<'_> {
     /// Value and gradient; an infinite value where there is none, so that the optimiser steps back.
-    /// Solves that did not converge are counted.
     fn evaluate(
         &mut self,
         theta: &[f64],
         gradient: &mut [f64],
-        unconverged: &mut usize,
+        setbacks: &mut Setbacks,
     ) -> Result<f64> {
         match self.layout.evaluate(self.engine, theta, gradient) {
             Err(e) if e.is_recoverable() => {
-                *unconverged += usize::from(matches!(e, Error::NotConverged { .. }));
+                setbacks.unconverged += usize::from(matches!(e, Error::NotConverged { .. }));
+                setbacks.last = Some(e);
                 Ok(f64::INFINITY)
             }
             other => other,
@@ -105,7 +113,7 @@ impl Search<'_, '_> {
         let outcome = self.run(task, 0, |objective, observer| {
             lbfgs(&from.point, &options, objective, observer)
         })?;
-        if outcome.value.is_finite() { Ok(outcome) } else { Err(Error::NoFiniteStart) }
+        if outcome.value.is_finite() { Ok(outcome) } else { Err(self.no_start()) }
     }
 
     /// The best of all starts.
@@ -129,7 +137,12 @@ impl Search<'_, '_> {
                 best = Some(outcome);
             }
         }
-        best.filter(|b| b.value.is_finite()).ok_or(Error::NoFiniteStart)
+        best.filter(|b| b.value.is_finite()).ok_or_else(|| self.no_start())
+    }
+
+    /// Why there is no start: what an evaluation said, if there was one to fail.
+    fn no_start(&mut self) -> Error {
+        self.setbacks.last.take().unwrap_or(Error::NoFiniteStart)
     }
 
     /// At most `most` evaluations on more rows, from where fewer of them led. The likelihood of
@@ -182,7 +195,7 @@ impl Search<'_, '_> {
     ) -> Result<Outcome> {
         let rows = task.observations.rows();
         let (starts, later, progress) = (self.config.starts, self.later, &mut self.progress);
-        let unconverged = &mut self.unconverged;
+        let setbacks = &mut self.setbacks;
         let mut observer = |step: &Step| {
             progress(&Progress {
                 rows,
@@ -194,10 +207,8 @@ impl Search<'_, '_> {
                 objective: -step.best,
             })
         };
-        let outcome = body(
-            &mut |theta, gradient| task.evaluate(theta, gradient, unconverged),
-            &mut observer,
-        )?;
+        let outcome =
+            body(&mut |theta, gradient| task.evaluate(theta, gradient, setbacks), &mut observer)?;
         self.evaluations += outcome.evaluations;
         if outcome.stop == Stop::Cancelled {
             return Err(Error::Cancelled { evaluations: self.evaluations });

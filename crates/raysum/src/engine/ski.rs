@@ -29,7 +29,7 @@ mod toeplitz;
 
 pub use posterior::SkiPosterior;
 
-use super::weight::{blocks, in_streams};
+use super::streams::{blocks, in_streams};
 use super::{Conditioned, Engine, Evaluation, Observations, Prior};
 use crate::data::Matrix;
 use crate::error::{Error, Result};

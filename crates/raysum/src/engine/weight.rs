@@ -31,6 +31,7 @@ pub use features::FeatureMap;
 pub use posterior::WeightPosterior;
 pub use statistics::{Moments, Statistics};
 
+use super::streams::in_streams;
 use super::{Conditioned, Engine, Evaluation, Observations, Prior};
 use crate::basis::{Counts, Occupancy, lattice_spacing};
 use crate::data::Matrix;
@@ -38,7 +39,6 @@ use crate::error::{Error, Result};
 use crate::linalg::{self, Threads};
 use crate::scale::StandardRows;
 use features::Located;
-use rayon::prelude::*;
 use statistics::Solution;
 use std::ops::Range;
 
@@ -356,30 +356,4 @@ impl Gathered {
         self.sum += other.sum;
         self.noise_slope += other.noise_slope;
     }
-}
-
-/// Goes through blocks of `size` rows in a fixed number of streams, which share the threads: stream
-/// t takes the blocks t, t + T, t + 2T, …, one after another, and sums up on its own. What comes
-/// back is in order, so that adding it up gives the same bits on any number of threads.
-pub(super) fn in_streams<S: Send>(
-    rows: usize,
-    size: usize,
-    streams: usize,
-    start: impl Fn() -> S + Sync,
-    add: impl Fn(&mut S, Range<usize>) + Sync,
-) -> Vec<S> {
-    (0..streams.min(rows.div_ceil(size)))
-        .into_par_iter()
-        .map(|stream| {
-            let mut sum = start();
-            for range in blocks(rows, size).skip(stream).step_by(streams) {
-                add(&mut sum, range);
-            }
-            sum
-        })
-        .collect()
-}
-
-pub(super) fn blocks(rows: usize, size: usize) -> impl Iterator<Item = Range<usize>> + Clone {
-    (0..rows).step_by(size).map(move |start| start..(start + size).min(rows))
 }

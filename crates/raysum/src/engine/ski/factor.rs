@@ -14,7 +14,7 @@ use rand_distr::{Distribution, StandardNormal};
 const STEP: usize = LANES;
 /// The most columns of Q, and the most numbers.
 const MOST_RANK: usize = 1024;
-const MOST_NUMBERS: usize = 200_000_000;
+const MOST_NUMBERS: usize = 100_000_000;
 /// Training rows whose variances are watched.
 const WATCHED: usize = 256;
 /// The change of a watched variance that is no change, as a share of it, and in units of the noise.

@@ -180,19 +180,87 @@ impl SkiPosterior {
         (r.clone(), r)
     }
 
-    /// Mean (without c) and variance of the sum of some sub-kernels' functions.
-    fn sum(&self, prior: &Prior, which: &Range<usize>, z: &[f64], m: usize) -> Marginals {
-        let mean = self.contract(prior, &self.mean, which, z, m);
-        let (left, right) = self.explained(prior, which, z, m);
+    /// The variance of the sum of some sub-kernels' functions, given what is explained of it.
+    fn variances(
+        &self,
+        prior: &Prior,
+        which: &Range<usize>,
+        (z, m): (&[f64], usize),
+        (left, right): (&[f64], &[f64]),
+    ) -> Vec<f64> {
         let run = left.len() / m.max(1);
         let total: f64 = prior.kernel.variances[which.clone()].iter().sum();
-        let variance = self.on_grid(prior, which, z, m).into_iter().enumerate().map(|(i, own)| {
+        let own = self.on_grid(prior, which, z, m).into_iter().enumerate().map(|(i, own)| {
             let at = i * run..(i + 1) * run;
             // Interpolation leaves out or adds a little; what it leaves out is not explained.
             (own.max(total) - dot(&left[at.clone()], &right[at])).max(0.0)
         });
-        let variance = variance.collect();
-        Marginals { mean, variance }
+        own.collect()
+    }
+
+    /// Mean (without c) and variance of the sum of some sub-kernels' functions.
+    fn sum(&self, prior: &Prior, which: &Range<usize>, z: &[f64], m: usize) -> Marginals {
+        let (left, right) = self.explained(prior, which, z, m);
+        Marginals {
+            mean: self.contract(prior, &self.mean, which, z, m),
+            variance: self.variances(prior, which, (z, m), (&left, &right)),
+        }
+    }
+
+    /// The slopes of w'T Y along every view, each reduced to a number.
+    fn slopes(
+        &self,
+        prior: &Prior,
+        loads: &Loads,
+        z: &[f64],
+        m: usize,
+        reduce: impl Fn(usize, &[f64]) -> f64,
+    ) -> Matrix {
+        let mut out = Matrix::zeros(m, prior.kernel.views.rows());
+        let mut own = vec![0.0; loads.width];
+        for (j, block) in prior.kernel.blocks().enumerate() {
+            let columns = (&loads.multiplied[j][..], &loads.plain[j][..]);
+            for i in 0..m {
+                let at = place(&block, z, m, i);
+                for (axis, view) in block.clone().enumerate() {
+                    own.fill(0.0);
+                    let variance = prior.kernel.variances[j];
+                    self.shared.grids[j].contract(&at, Some(axis), columns, variance, &mut own);
+                    out[(i, view)] = reduce(i, &own);
+                }
+            }
+        }
+        out
+    }
+
+    /// Fails unless the rows' coefficients K⁻¹(y − c), spread onto the grids, are those of the fit.
+    fn check_rows(
+        &self,
+        prior: &Prior,
+        z: &[f64],
+        m: usize,
+        coefficient: impl Fn(usize) -> f64,
+    ) -> Result<()> {
+        for (j, block) in prior.kernel.blocks().enumerate() {
+            let (grid, known) = (&self.shared.grids[j], &self.mean.plain[j]);
+            let mut found = vec![0.0; known.len()];
+            let mut size = 0.0;
+            for i in 0..m {
+                let at = place(&block, z, m, i);
+                if !grid.holds(&at) {
+                    return Err(Error::NotTrainingRows { row: Some(i) });
+                }
+                let a = coefficient(i);
+                size += a.abs();
+                grid.spread(&at, a, &mut found);
+            }
+            // As good as the solve, and rounding.
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-4 * size;
+            if !found.iter().zip(known).all(near) {
+                return Err(Error::NotTrainingRows { row: None });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -216,20 +284,21 @@ impl Posterior for SkiPosterior {
         let m = x.rows();
         let z = prior.kernel.project(x, Threads::All);
         let all = 0..prior.kernel.degrees.len();
-        let f = self.sum(prior, &all, &z, m);
         let (left, right) = self.explained(prior, &all, &z, m);
+        let variances = self.variances(prior, &all, (&z, m), (&left, &right));
+        let mean = self.contract(prior, &self.mean, &all, &z, m);
         let run = left.len() / m.max(1);
         let mut covariance = vec![0.0; m * m];
         tiles::kernel_matrix(&prior.kernel, &z, m, &mut covariance);
         let full = Matrix::from_fn(m, m, |i, j| {
             let (i, j) = (i.min(j), i.max(j));
             if i == j {
-                return f.variance[i];
+                return variances[i];
             }
-            covariance[i * m + j]
-                - dot(&left[i * run..(i + 1) * run], &right[j * run..(j + 1) * run])
+            let (a, b) = (&left[i * run..(i + 1) * run], &right[j * run..(j + 1) * run]);
+            covariance[i * m + j] - dot(a, b)
         });
-        (f.mean.iter().map(|f| f + prior.mean).collect(), full)
+        (mean.iter().map(|f| f + prior.mean).collect(), full)
     }
 
     fn components(&self, prior: &Prior, x: &Matrix) -> Vec<Marginals> {
@@ -314,64 +383,6 @@ impl Posterior for SkiPosterior {
 
     fn tensors(&self) -> Vec<Tensor> {
         self.arrays()
-    }
-}
-
-impl SkiPosterior {
-    /// The slopes of w'T Y along every view, each reduced to a number.
-    fn slopes(
-        &self,
-        prior: &Prior,
-        loads: &Loads,
-        z: &[f64],
-        m: usize,
-        reduce: impl Fn(usize, &[f64]) -> f64,
-    ) -> Matrix {
-        let mut out = Matrix::zeros(m, prior.kernel.views.rows());
-        let mut own = vec![0.0; loads.width];
-        for (j, block) in prior.kernel.blocks().enumerate() {
-            let columns = (&loads.multiplied[j][..], &loads.plain[j][..]);
-            for i in 0..m {
-                let at = place(&block, z, m, i);
-                for (axis, view) in block.clone().enumerate() {
-                    own.fill(0.0);
-                    let variance = prior.kernel.variances[j];
-                    self.shared.grids[j].contract(&at, Some(axis), columns, variance, &mut own);
-                    out[(i, view)] = reduce(i, &own);
-                }
-            }
-        }
-        out
-    }
-
-    /// Fails unless the rows' coefficients K⁻¹(y − c), spread onto the grids, are those of the fit.
-    fn check_rows(
-        &self,
-        prior: &Prior,
-        z: &[f64],
-        m: usize,
-        coefficient: impl Fn(usize) -> f64,
-    ) -> Result<()> {
-        for (j, block) in prior.kernel.blocks().enumerate() {
-            let (grid, known) = (&self.shared.grids[j], &self.mean.plain[j]);
-            let mut found = vec![0.0; known.len()];
-            let mut size = 0.0;
-            for i in 0..m {
-                let at = place(&block, z, m, i);
-                if !grid.holds(&at) {
-                    return Err(Error::NotTrainingRows { row: Some(i) });
-                }
-                let a = coefficient(i);
-                size += a.abs();
-                grid.spread(&at, a, &mut found);
-            }
-            // As good as the solve, and rounding.
-            let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-4 * size;
-            if !found.iter().zip(known).all(near) {
-                return Err(Error::NotTrainingRows { row: None });
-            }
-        }
-        Ok(())
     }
 }
 

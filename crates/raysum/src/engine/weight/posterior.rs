@@ -3,11 +3,12 @@
 mod draw;
 mod slopes;
 
+use super::NAME;
 use super::features::{Block, FeatureMap, Product, check_form};
 use super::statistics::{Solution, Statistics};
-use super::{NAME, blocks};
 use crate::basis::Basis;
 use crate::data::Matrix;
+use crate::engine::streams::blocks;
 use crate::engine::{
     Change, Conditioned, Draw, Marginals, Observations, Posterior, Prior, Rows, Summary, Tensor,
 };
