@@ -29,7 +29,7 @@ def last_run(path):
 
 def main(path):
     run, measures = last_run(path)
-    figure, axes = plt.subplots(figsize=(6.4, 4.4))
+    figure, axes = plt.subplots(figsize=(8.2, 4.4))
     for kind, label, colour, marker in SERIES:
         best = {}
         for m in (m for m in measures if m["kind"] == kind):
@@ -39,11 +39,11 @@ def main(path):
             axes.loglog(n, [best[k] for k in n], marker=marker, color=colour, label=label, lw=1.6, ms=5)
     low, high = axes.get_xlim()
     bottom, top = axes.get_ylim()
-    axes.loglog([low, high], [2e-6 * low, 2e-6 * high], ":", color="black", lw=1, label="linear in n")
+    axes.loglog([low, high], [1e-4 * low, 1e-4 * high], ":", color="black", lw=1, label="linear in n")
     axes.set(xlim=(low, high), ylim=(bottom, top), xlabel="rows", ylabel="seconds per Adam iteration")
     axes.set_title(f"RPA-GP, d = 100, J = 20, {run['cores']} cores")
     axes.grid(True, which="major", alpha=0.3)
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     figure.tight_layout()
     out = path.with_suffix(".svg")
     figure.savefig(out, metadata={"Date": None})

@@ -14,7 +14,8 @@ mod file;
 
 use super::columns::Columns;
 use super::grid::Grid;
-use super::{NAME, Ski, SkiOptions, System, factor};
+use super::system::System;
+use super::{NAME, Ski, SkiOptions, factor};
 use crate::data::Matrix;
 use crate::engine::dense::tiles;
 use crate::engine::weight::Statistics;
