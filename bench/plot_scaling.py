@@ -1,4 +1,4 @@
-"""Draws what scaling.sh measured in its last run: seconds per iteration against rows.
+"""Draws what scaling.sh measured: seconds per iteration against rows, of each size its last run.
 
     python plot_scaling.py results/DATE-scaling.jsonl      # writes the .svg beside it
 """
@@ -21,14 +21,22 @@ SERIES = [
 ]
 
 
-def last_run(path):
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    start = max(i for i, line in enumerate(lines) if line["kind"] == "run")
-    return lines[start], lines[start + 1:]
+def latest(path):
+    """The last run, and for every size what its own last run measured."""
+    run, sizes = None, {}
+    for line in map(json.loads, path.read_text().splitlines()):
+        if line["kind"] == "run":
+            run, seen = line, set()
+            continue
+        if line["n"] not in seen:
+            seen.add(line["n"])
+            sizes[line["n"]] = []
+        sizes[line["n"]].append(line)
+    return run, [line for lines in sizes.values() for line in lines]
 
 
 def main(path):
-    run, measures = last_run(path)
+    run, measures = latest(path)
     figure, axes = plt.subplots(figsize=(8.2, 4.4))
     for kind, label, colour, marker in SERIES:
         best = {}

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 const CANDIDATES: usize = 1024;
 /// The most pivots, and the most numbers that L may hold.
 const MOST_RANK: usize = 256;
-const MOST_NUMBERS: usize = 50_000_000;
+const MOST_NUMBERS: usize = 100_000_000;
 /// Pivots are chosen until rows have less than this left of their variance on average, in units of
 /// their noise: then a few iterations do the rest.
 const LEFT: f64 = 2e-3;
