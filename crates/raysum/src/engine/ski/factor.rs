@@ -23,69 +23,97 @@ const ABSOLUTE: f64 = 1e-6;
 /// A column is independent of others if this share of its squared length is.
 const INDEPENDENT: f64 = 1e-22;
 
-/// R, as blocks of columns.
+/// R.
 pub(super) fn low_rank(operator: &Operator, seed: u64) -> Columns {
     let n = operator.rows();
     let most = MOST_RANK.min(n.next_multiple_of(STEP)).min((MOST_NUMBERS / n).max(STEP));
     let watched = watched(n, seed);
-    let mut q: Vec<Columns> = Vec::new();
-    let mut next = start(operator, seed);
-    // Q'AQ, row after row of blocks, and the watched rows of S K S Q.
-    let mut projected: Vec<Vec<f64>> = Vec::new();
-    let mut seen: Vec<Vec<f64>> = Vec::new();
+    let mut space = Space::default();
     let mut explained = vec![0.0; watched.len()];
-    let mut best = None;
-    while q.len() * STEP < most {
-        if !orthonormalise(&mut next, &q) {
+    let mut next = start(operator, seed);
+    while space.rank() < most && orthonormalise(&mut next, &space.q) {
+        let Some(more) = space.grow(operator, next, &watched) else { break };
+        let before = std::mem::replace(&mut explained, space.explained(watched.len()));
+        let settled = watched.iter().zip(explained.iter().zip(before)).all(|(i, (now, before))| {
+            let left = operator.variance(*i) - now;
+            now - before <= RELATIVE * left.max(0.0) + ABSOLUTE
+        });
+        if settled && space.q.len() > 1 {
             break;
         }
-        let mut product = operator.product(&next);
+        next = more;
+    }
+    space.root_of_inverse(n)
+}
+
+/// The space that Q spans.
+#[derive(Default)]
+struct Space {
+    /// Q, block after block.
+    q: Vec<Columns>,
+    /// Q'AQ, a block column up to the diagonal for each block.
+    projected: Vec<Vec<f64>>,
+    /// The watched rows of S K S Q, for each block.
+    seen: Vec<Vec<f64>>,
+    /// L.
+    factor: Vec<f64>,
+}
+
+impl Space {
+    fn rank(&self) -> usize {
+        self.q.len() * STEP
+    }
+
+    /// Takes a block in, and returns what A times it has beyond the space. Rounding may make an end
+    /// to it: then nothing is changed.
+    fn grow(&mut self, operator: &Operator, block: Columns, watched: &[usize]) -> Option<Columns> {
+        let mut product = operator.product(&block);
+        let all = self.q.iter().chain([&block]);
+        self.projected.push(all.flat_map(|old| old.gram(&product)).collect());
+        let mut factor = assemble(&self.projected);
+        if linalg::cholesky(&mut factor, self.rank() + STEP, Threads::One).is_err() {
+            self.projected.pop();
+            return None;
+        }
+        self.factor = factor;
         let row = |i: &usize| {
             let at = i * STEP..(i + 1) * STEP;
-            product.values[at.clone()].iter().zip(&next.values[at]).map(|(a, q)| a - q)
+            product.values[at.clone()].iter().zip(&block.values[at]).map(|(a, q)| a - q)
         };
-        seen.push(watched.iter().flat_map(row).collect());
-        q.push(next);
-        projected.push(q.iter().flat_map(|old| old.gram(&product)).collect());
-        let rank = q.len() * STEP;
-        let mut factor = assemble(&projected);
-        if linalg::cholesky(&mut factor, rank, Threads::One).is_err() {
-            q.pop();
-            break;
-        }
-        let mut whitened = vec![0.0; watched.len() * rank];
-        for (block, rows) in seen.iter().enumerate() {
+        self.seen.push(watched.iter().flat_map(row).collect());
+        self.q.push(block);
+        let parts = self.projected[self.q.len() - 1].chunks(STEP * STEP);
+        self.q.iter().zip(parts).for_each(|(old, part)| product.subtract_product(old, part));
+        Some(product)
+    }
+
+    /// What the space explains of the variance of each watched row, in units of its noise.
+    fn explained(&self, watched: usize) -> Vec<f64> {
+        let rank = self.rank();
+        let mut whitened = vec![0.0; watched * rank];
+        for (block, rows) in self.seen.iter().enumerate() {
             for (out, row) in whitened.chunks_mut(rank).zip(rows.chunks(STEP)) {
                 out[block * STEP..][..STEP].copy_from_slice(row);
             }
         }
-        linalg::solve_lower(&factor, rank, &mut whitened, Threads::One);
-        let now: Vec<f64> = whitened.chunks(rank).map(|w| linalg::dot(w, w)).collect();
-        let settled = watched.iter().zip(now.iter().zip(&explained)).all(|(i, (now, before))| {
-            let left = operator.variance(*i) - now;
-            now - before <= RELATIVE * left.max(0.0) + ABSOLUTE
-        });
-        best = Some(factor);
-        explained = now;
-        if settled && q.len() > 1 {
-            break;
-        }
-        for (old, part) in q.iter().zip(projected[q.len() - 1].chunks(STEP * STEP)) {
-            product.subtract_product(old, part);
-        }
-        next = product;
+        linalg::solve_lower(&self.factor, rank, &mut whitened, Threads::One);
+        whitened.chunks(rank).map(|w| linalg::dot(w, w)).collect()
     }
-    let rank = q.len() * STEP;
-    let mut r = Columns { width: rank.max(STEP), values: vec![0.0; n * rank.max(STEP)] };
-    for (block, columns) in q.iter().enumerate() {
-        for (out, own) in r.values.chunks_mut(rank).zip(columns.values.chunks(STEP)) {
-            out[block * STEP..][..STEP].copy_from_slice(own);
+
+    /// R = Q L⁻ᵀ.
+    fn root_of_inverse(self, n: usize) -> Columns {
+        let mut r = Columns::zeros(n, self.rank().max(STEP));
+        let width = r.width;
+        for (block, columns) in self.q.iter().enumerate() {
+            for (out, own) in r.values.chunks_mut(width).zip(columns.values.chunks(STEP)) {
+                out[block * STEP..][..STEP].copy_from_slice(own);
+            }
         }
+        if !self.factor.is_empty() {
+            r.divide(&self.factor);
+        }
+        r
     }
-    if let Some(factor) = best {
-        r.divide(&factor);
-    }
-    r
 }
 
 /// Rows spread over all of them.
