@@ -51,6 +51,16 @@ impl AdditiveKernel {
         self.variances.iter().sum()
     }
 
+    /// Fails unless every sub-kernel is one-dimensional, or a product of few that are: what the named
+    /// engine needs.
+    pub(crate) fn check_products(&self, engine: &'static str) -> Result<()> {
+        let kernel = self.sub_kernel;
+        match self.degrees.iter().find(|degree| !kernel.is_product(**degree)) {
+            Some(&degree) => Err(Error::NoProductForm { engine, kernel: kernel.name(), degree }),
+            None => Ok(()),
+        }
+    }
+
     /// The rows of W that belong to each sub-kernel.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
         self.degrees.iter().scan(0, |start, degree| {
@@ -213,8 +223,11 @@ pub trait Posterior: std::fmt::Debug + Send + Sync {
     /// this posterior's target.
     fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &Observations) -> Result<Marginals>;
 
-    /// What the posterior needs to know of some rows of its target, to take them in later.
-    fn summarise(&self, prior: &Prior, rows: &Rows<'_>) -> Summary;
+    /// What the posterior needs to know of some rows of its target, to take them in later: the rows
+    /// themselves, unless an engine knows something shorter.
+    fn summarise(&self, _prior: &Prior, rows: &Rows<'_>) -> Summary {
+        Summary { statistics: None, rest: (0..rows.x.len()).collect() }
+    }
 
     /// The posterior at the same θ after rows have come or gone: those that `statistics` tells of
     /// (from [`Posterior::summarise`], added up), and those that are handed over.

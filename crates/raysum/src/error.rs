@@ -192,21 +192,13 @@ pub enum Error {
         /// Rows given.
         rows: usize,
     },
-    /// A model that the weight engine cannot express.
+    /// A model that an engine for products of one-dimensional kernels cannot express.
     #[error(
-        "the weight engine takes sub-kernels of degree 1, and of degree 2 and 3 with the rbf kernel, not {kernel} of degree {degree}; use the dense engine"
+        "the {engine} engine takes sub-kernels of degree 1, and of degree 2 and 3 with the rbf kernel, not {kernel} of degree {degree}; use the dense engine"
     )]
-    NoWeightForm {
-        /// The sub-kernel.
-        kernel: &'static str,
-        /// Its degree.
-        degree: usize,
-    },
-    /// A model that the SKI engine cannot express.
-    #[error(
-        "the ski engine takes sub-kernels of degree 1, and of degree 2 and 3 with the rbf kernel, not {kernel} of degree {degree}; use the dense engine"
-    )]
-    NoGridForm {
+    NoProductForm {
+        /// The engine.
+        engine: &'static str,
         /// The sub-kernel.
         kernel: &'static str,
         /// Its degree.

@@ -12,6 +12,9 @@ use std::str::FromStr;
 const SQRT_3: f64 = 1.732_050_807_568_877_2;
 const SQRT_5: f64 = 2.236_067_977_499_79;
 
+/// The most dimensions that an engine takes a kernel apart in.
+pub(crate) const MOST_FACTORS: usize = 3;
+
 /// A stationary kernel with κ(0) = 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -102,6 +105,17 @@ impl SubKernel {
             SubKernel::Matern52 => body.run(|s| SubKernel::Matern52.value_and_slope(s)),
             SubKernel::Imq => body.run(|s| SubKernel::Imq.value_and_slope(s)),
         }
+    }
+
+    /// Whether the kernel has a kink at 0, which no polynomial follows.
+    pub(crate) fn has_kink(self) -> bool {
+        self == SubKernel::Matern12
+    }
+
+    /// Whether the kernel in `degree` dimensions is known to be a product of kernels in one, along
+    /// any axes: a kernel of the distance that is one is Gaussian.
+    pub(crate) fn is_product(self, degree: usize) -> bool {
+        degree == 1 || (self == SubKernel::Rbf && degree <= MOST_FACTORS)
     }
 
     /// The kernel in `degree` dimensions, if it is a covariance there.

@@ -45,8 +45,8 @@ impl<'a> Auto<'a> {
             Ok(_) | Err(Error::BasisTooLarge) if too_large || known.is_some() => {
                 Err(Error::BasisTooLarge)
             }
-            Err(Error::NoWeightForm { .. }) if too_large => Err(Error::TooManyRows { rows }),
-            Ok(_) | Err(Error::BasisTooLarge | Error::NoWeightForm { .. }) => Ok(None),
+            Err(Error::NoProductForm { .. }) if too_large => Err(Error::TooManyRows { rows }),
+            Ok(_) | Err(Error::BasisTooLarge | Error::NoProductForm { .. }) => Ok(None),
             Err(e) => Err(e),
         }
     }

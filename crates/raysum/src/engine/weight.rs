@@ -97,7 +97,7 @@ impl<'a> Weight<'a> {
         wanted: Use,
         limit: usize,
     ) -> Result<FeatureMap> {
-        features::check_form(&prior.kernel)?;
+        prior.kernel.check_products(NAME)?;
         let tolerance = wanted.tolerance(prior, self.rows.len());
         let spacing = lattice_spacing(prior.kernel.sub_kernel, tolerance);
         let empty = || vec![Counts::new(spacing); prior.kernel.views.rows()];

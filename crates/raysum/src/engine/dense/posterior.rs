@@ -7,7 +7,7 @@ use super::{NAME, tiles};
 use crate::data::Matrix;
 use crate::engine::weight::Statistics;
 use crate::engine::{
-    Change, Conditioned, Draw, Marginals, Observations, Posterior, Prior, Rows, Summary, Tensor,
+    Change, Conditioned, Draw, Marginals, Observations, Posterior, Prior, Rows, Tensor,
 };
 use crate::error::{Error, Result};
 use crate::linalg::{self, Threads, dot};
@@ -195,11 +195,6 @@ impl Posterior for DensePosterior {
         let mean = (0..n).map(|i| y[i] - self.a[i] / precision[i]).collect();
         let variance = (0..n).map(|i| (1.0 / precision[i] - noise[i]).max(0.0)).collect();
         Ok(Marginals { mean, variance })
-    }
-
-    fn summarise(&self, _: &Prior, rows: &Rows<'_>) -> Summary {
-        // Nothing shorter than the rows themselves.
-        Summary { statistics: None, rest: (0..rows.x.len()).collect() }
     }
 
     fn change(

@@ -160,10 +160,8 @@ fn orthonormalise(columns: &mut Columns, q: &[Columns]) -> bool {
                 };
             }
         }
-        for row in columns.values.chunks_mut(STEP) {
-            row.iter_mut().zip(alive).filter(|(_, alive)| !alive).for_each(|(v, _)| *v = 0.0);
-        }
         columns.divide(&l);
+        // Whatever is left in a column that is dropped is rounding.
         for row in columns.values.chunks_mut(STEP) {
             row.iter_mut().zip(alive).filter(|(_, alive)| !alive).for_each(|(v, _)| *v = 0.0);
         }

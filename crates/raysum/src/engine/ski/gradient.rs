@@ -19,16 +19,16 @@ pub(super) struct Gradient {
 
 impl System {
     pub(super) fn gradient(&self) -> Gradient {
-        let Self { operator, solved, shaped, counts, .. } = self;
+        let Self { operator, solved, counts, .. } = self;
         let (targets, probes) = (self.log_marginal_likelihoods.len(), counts.len());
         let half = 0.5 * targets as f64;
-        let (n, width) = (operator.rows(), shaped.width);
+        let (n, width) = (operator.rows(), solved.x.width);
         let mut factors = vec![0.0; width];
         factors[..targets].fill(0.5);
         for (factor, count) in factors[targets..].iter_mut().zip(counts) {
             *factor = -half * count / probes as f64;
         }
-        let (mut left, mut right) = (solved.x.clone(), shaped.clone());
+        let (mut left, mut right) = (solved.x.clone(), solved.shaped.clone());
         for (u, v) in left.values.chunks_mut(width).zip(right.values.chunks_mut(width)) {
             v[..targets].copy_from_slice(&u[..targets]);
             u[targets..].iter_mut().zip(&v[targets..]).for_each(|(u, v)| *u -= v);

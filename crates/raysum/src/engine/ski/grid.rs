@@ -3,11 +3,8 @@
 
 use super::lattice::{Lattice, TAPS, Taps, between, taps, taps_slope};
 use super::toeplitz::{Toeplitz, kronecker};
-use crate::error::{Error, Result};
-use crate::kernel::SubKernel;
-
-/// The most views of a sub-kernel.
-const MOST_DEGREES: usize = 3;
+use crate::kernel::{MOST_FACTORS, SubKernel};
+use pulp::{Arch, NullaryFnOnce};
 
 /// Lattices, and T.
 #[derive(Clone, Debug)]
@@ -17,7 +14,7 @@ pub(super) struct Grid {
     axes: Vec<Toeplitz>,
     /// κ between neighbours along each view.
     lags: Vec<[f64; TAPS]>,
-    shape: [usize; MOST_DEGREES],
+    shape: [usize; MOST_FACTORS],
 }
 
 /// The stored nodes around a point, as runs of four along the last of D views.
@@ -56,26 +53,32 @@ impl<const D: usize> Around<D> {
 }
 
 /// A computation over the nodes around points, compiled for each number of views.
-pub(super) trait OnGrid<R> {
+pub(super) trait OnGrid {
     /// Runs it with D views.
-    fn run<const D: usize>(self) -> R;
+    fn run<const D: usize>(self);
 }
 
-/// Whether a sub-kernel's matrix on a grid is a Kronecker product of Toeplitz matrices.
-pub(super) fn check_form(kernel: SubKernel, degree: usize) -> Result<()> {
-    // A kernel of the distance that is a product along axes too: the Gaussian, and no other.
-    let product = kernel == SubKernel::Rbf && degree <= MOST_DEGREES;
-    if degree == 1 || product {
-        return Ok(());
+/// A computation that is compiled for the machine's vectors too. It has to be a type and not a
+/// closure, as elsewhere, or its loops would not get them.
+struct Vectorised<'a, B> {
+    grid: &'a Grid,
+    body: B,
+}
+
+impl<B: OnGrid> NullaryFnOnce for Vectorised<'_, B> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.grid.specialise(self.body);
     }
-    Err(Error::NoGridForm { kernel: kernel.name(), degree })
 }
 
 impl Grid {
     pub(super) fn new(kernel: SubKernel, lattices: Vec<Lattice>) -> Self {
         let axes = lattices.iter().map(|l| Toeplitz::new(kernel, l)).collect();
         let lags = lattices.iter().map(|l| l.lags(kernel)).collect();
-        let mut shape = [1; MOST_DEGREES];
+        let mut shape = [1; MOST_FACTORS];
         shape.iter_mut().zip(&lattices).for_each(|(n, lattice)| *n = lattice.nodes);
         Self { kernel, lattices, axes, lags, shape }
     }
@@ -87,7 +90,7 @@ impl Grid {
 
     /// Whether the kernel has a kink at 0, which interpolation rounds off.
     pub(super) fn has_kink(&self) -> bool {
-        self.kernel == SubKernel::Matern12
+        self.kernel.has_kink()
     }
 
     pub(super) fn nodes(&self) -> usize {
@@ -112,12 +115,17 @@ impl Grid {
 
     /// Runs a computation with the grid's number of views as a constant.
     #[inline(always)]
-    pub(super) fn specialise<R>(&self, body: impl OnGrid<R>) -> R {
+    fn specialise(&self, body: impl OnGrid) {
         match self.degree() {
             1 => body.run::<1>(),
             2 => body.run::<2>(),
             _ => body.run::<3>(),
         }
+    }
+
+    /// The same for many points, with all the machine has.
+    pub(super) fn vectorise(&self, body: impl OnGrid) {
+        Arch::new().dispatch(Vectorised { grid: self, body });
     }
 
     /// Calls `body` for every run of four nodes, with its first node and the other views' weight.
@@ -144,6 +152,13 @@ impl Grid {
                 }
             }
         }
+    }
+
+    /// The positions of a point along D views.
+    fn position<const D: usize>(&self, z: &[f64]) -> [f64; D] {
+        let mut positions = [0.0; D];
+        positions.iter_mut().zip(self.positions(z)).for_each(|(p, own)| *p = own);
+        positions
     }
 
     /// The positions of a point.
@@ -234,11 +249,10 @@ struct Contract<'a> {
     out: &'a mut [f64],
 }
 
-impl OnGrid<()> for Contract<'_> {
+impl OnGrid for Contract<'_> {
     fn run<const D: usize>(self) {
         let Self { grid, z, axis, values, out } = self;
-        let mut positions = [0.0; D];
-        positions.iter_mut().zip(grid.positions(z)).for_each(|(p, own)| *p = own);
+        let positions: [f64; D] = grid.position(z);
         let mut at = Around::new(positions);
         if let Some(axis) = axis {
             at = at.sloping(grid, axis, positions[axis]);
@@ -261,12 +275,10 @@ struct SpreadOne<'a> {
     out: &'a mut [f64],
 }
 
-impl OnGrid<()> for SpreadOne<'_> {
+impl OnGrid for SpreadOne<'_> {
     fn run<const D: usize>(self) {
         let Self { grid, z, value, out } = self;
-        let mut positions = [0.0; D];
-        positions.iter_mut().zip(grid.positions(z)).for_each(|(p, own)| *p = own);
-        let at = Around::new(positions);
+        let at = Around::<D>::new(grid.position(z));
         grid.each_run(&at, |first, outer| {
             let nodes = &mut out[first..first + TAPS];
             nodes.iter_mut().zip(at.last()).for_each(|(o, w)| *o += outer * w * value);

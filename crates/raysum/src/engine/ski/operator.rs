@@ -8,9 +8,6 @@
 use super::columns::{Columns, ROWS, add_dots, gather_row, spread_row};
 use super::grid::{Around, Grid, OnGrid};
 use super::lattice::{Lattice, TAPS};
-use crate::engine::Prior;
-use crate::engine::dense::tiles;
-use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -118,7 +115,7 @@ impl Operator {
         let part = |part: usize| {
             let rows = part * size..((part + 1) * size).min(n);
             let mut out = vec![0.0; grid.nodes() * x.width];
-            Arch::new().dispatch(Spread {
+            grid.vectorise(Spread {
                 grid,
                 positions: &self.positions(j, &rows),
                 scales: &self.scales[rows.clone()],
@@ -153,8 +150,9 @@ impl Operator {
         out.each_block(|index, block| {
             let rows = index * ROWS..(index * ROWS + ROWS).min(n);
             for (j, values) in grids.iter().enumerate() {
-                Arch::new().dispatch(Gather {
-                    grid: &self.grids[j],
+                let grid = &self.grids[j];
+                grid.vectorise(Gather {
+                    grid,
                     positions: &self.positions(j, &rows),
                     scales: &self.scales[rows.clone()],
                     values,
@@ -200,21 +198,6 @@ impl Operator {
         runs.into_par_iter().zip(&mut slopes.variances).enumerate().for_each(one);
     }
 
-    /// S K S at some rows by some others, without interpolation.
-    pub(super) fn exact(&self, prior: &Prior, rows: &[usize], others: &[usize]) -> Vec<f64> {
-        let (n, m) = (rows.len(), others.len());
-        let mut out = vec![0.0; n * m];
-        let all = 0..prior.kernel.degrees.len();
-        let (z, w) = (self.places(rows), self.places(others));
-        tiles::cross_covariance(&prior.kernel, all, (&z, n), (&w, m), &mut out);
-        for (column, other) in out.chunks_mut(n).zip(others) {
-            for (value, row) in column.iter_mut().zip(rows) {
-                *value *= self.scales[*row] * self.scales[*other];
-            }
-        }
-        out
-    }
-
     /// The derivatives of Σ_c f_c a_c'S K S b_c, where S stays as it is; without `b` it is `a` again.
     pub(super) fn slopes(&self, factors: &[f64], a: &Columns, b: Option<&Columns>) -> Slopes {
         let n = self.rows();
@@ -239,8 +222,7 @@ impl Operator {
                     let positions = &self.positions(j, &rows);
                     let mut side = |rows: &[f64], values: &[f64], factors: &[f64]| {
                         let out = &mut *run;
-                        let slope = Slope { grid, axis, positions, factors, rows, values, out };
-                        Arch::new().dispatch(slope);
+                        grid.vectorise(Slope { grid, axis, positions, factors, rows, values, out });
                     };
                     match b.zip(on_b.as_ref()) {
                         None => side(a.block(index), &on_a, &twice),
@@ -266,8 +248,6 @@ impl Operator {
     }
 }
 
-// Types and not closures, as elsewhere: so the loops get the machine's instructions.
-
 struct Spread<'a> {
     grid: &'a Grid,
     positions: &'a [&'a [f64]],
@@ -277,16 +257,7 @@ struct Spread<'a> {
     out: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Spread<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        self.grid.specialise(self);
-    }
-}
-
-impl OnGrid<()> for Spread<'_> {
+impl OnGrid for Spread<'_> {
     #[inline(always)]
     fn run<const D: usize>(self) {
         let Self { grid, positions, scales, x, width, out } = self;
@@ -313,16 +284,7 @@ struct Gather<'a> {
     out: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Gather<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        self.grid.specialise(self);
-    }
-}
-
-impl OnGrid<()> for Gather<'_> {
+impl OnGrid for Gather<'_> {
     #[inline(always)]
     fn run<const D: usize>(self) {
         let Self { grid, positions, scales, values, width, out } = self;
@@ -351,16 +313,7 @@ struct Slope<'a> {
     out: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Slope<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        self.grid.specialise(self);
-    }
-}
-
-impl OnGrid<()> for Slope<'_> {
+impl OnGrid for Slope<'_> {
     #[inline(always)]
     fn run<const D: usize>(self) {
         let Self { grid, axis, positions, factors, rows, values, out } = self;

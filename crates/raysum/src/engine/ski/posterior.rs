@@ -20,8 +20,7 @@ use crate::data::Matrix;
 use crate::engine::dense::tiles;
 use crate::engine::weight::Statistics;
 use crate::engine::{
-    Change, Conditioned, Draw, Engine, Marginals, Observations, Posterior, Prior, Rows, Summary,
-    Tensor,
+    Change, Conditioned, Draw, Engine, Marginals, Observations, Posterior, Prior, Rows, Tensor,
 };
 use crate::error::{Error, Result};
 use crate::linalg::{Threads, dot};
@@ -35,14 +34,6 @@ struct Loads {
     width: usize,
     plain: Vec<Vec<f64>>,
     multiplied: Vec<Vec<f64>>,
-}
-
-impl Loads {
-    /// The nodes of a grid that any row has reached.
-    fn touched(&self, j: usize) -> Vec<usize> {
-        let nodes = self.plain[j].chunks(self.width.max(1)).enumerate();
-        nodes.filter(|(_, loads)| loads.iter().any(|v| *v != 0.0)).map(|(node, _)| node).collect()
-    }
 }
 
 /// What the posteriors of several targets have in common.
@@ -88,6 +79,12 @@ impl Loads {
             });
         let multiplied = multiplied.collect();
         Self { width, plain, multiplied }
+    }
+
+    /// The nodes of a grid that any row has reached.
+    fn touched(&self, j: usize) -> Vec<usize> {
+        let nodes = self.plain[j].chunks(self.width.max(1)).enumerate();
+        nodes.filter(|(_, loads)| loads.iter().any(|v| *v != 0.0)).map(|(node, _)| node).collect()
     }
 }
 
@@ -337,9 +334,10 @@ impl Posterior for SkiPosterior {
         let ([target], true) = (&y.targets[..], x.rows() == self.shared.rows) else {
             return Err(Error::NotTrainingRows { row: None });
         };
-        let f = self.marginals(prior, x);
         let (total, all) = (prior.kernel.total_variance(), 0..prior.kernel.degrees.len());
         let z = prior.kernel.project(x, Threads::All);
+        let mut f = self.sum(prior, &all, &z, x.rows());
+        f.mean.iter_mut().for_each(|m| *m += prior.mean);
         let on_grid = self.on_grid(prior, &all, &z, x.rows());
         let kink = self.shared.grids.iter().any(Grid::has_kink);
         let missing = |own: &f64| if kink { (total - own).max(0.0) } else { 0.0 };
@@ -356,11 +354,6 @@ impl Posterior for SkiPosterior {
             loo.variance.push(variance / rest + missing[i]);
         }
         Ok(loo)
-    }
-
-    fn summarise(&self, _: &Prior, rows: &Rows<'_>) -> Summary {
-        // Nothing shorter than the rows themselves.
-        Summary { statistics: None, rest: (0..rows.x.len()).collect() }
     }
 
     fn change(

@@ -5,9 +5,10 @@
 //! rows are then products of the operator with unit vectors. P also shapes the probes: from N(0, P)
 //! they see of log|S K S + I| only what P misses.
 
-use super::columns::{Columns, LANES, ROWS, sum_of_blocks};
+use super::columns::{Columns, LANES, sum_of_blocks};
 use super::operator::Operator;
 use crate::engine::Prior;
+use crate::engine::dense::tiles;
 use crate::error::Result;
 use crate::linalg::{self, Threads};
 use crate::rng::{Purpose, stream};
@@ -28,9 +29,8 @@ const TOGETHER: usize = 32;
 /// P = L L' + I.
 #[derive(Debug)]
 pub(super) struct Preconditioner {
-    rank: usize,
-    /// L, n × rank, row-major.
-    factor: Vec<f64>,
+    /// L, as many columns as there are pivots.
+    factor: Columns,
     /// The Cholesky factor of I + L'L.
     inner: Vec<f64>,
 }
@@ -51,53 +51,42 @@ impl Preconditioner {
             pivots.truncate(rank / 2);
         };
         let rank = pivots.len();
-        let mut factor: Vec<f64> = if rank == all {
+        let values = if rank == all {
             columns
         } else {
             columns.chunks(all.max(1)).flat_map(|row| row[..rank].iter().copied()).collect()
         };
-        let mut inner = vec![0.0; rank * rank];
+        let mut new = Self { factor: Columns { width: rank, values }, inner: Vec::new() };
         if rank > 0 {
-            factor.par_chunks_mut(ROWS * rank).for_each(|rows| {
-                linalg::solve_lower(&corner, rank, rows, Threads::One);
-            });
-            inner = sum_of_blocks(operator.rows(), rank * rank, |index| {
+            new.factor.divide(&corner);
+            new.inner = sum_of_blocks(operator.rows(), rank * rank, |index| {
                 let mut gram = vec![0.0; rank * rank];
-                let rows = &factor[index * ROWS * rank..];
-                let rows = &rows[..rows.len().min(ROWS * rank)];
-                linalg::add_gram(&mut gram, rows, rank, Threads::One);
+                linalg::add_gram(&mut gram, new.factor.block(index), rank, Threads::One);
                 gram
             });
-            (0..rank).for_each(|k| inner[k * rank + k] += 1.0);
-            linalg::cholesky(&mut inner, rank, Threads::All)?;
+            (0..rank).for_each(|k| new.inner[k * rank + k] += 1.0);
+            linalg::cholesky(&mut new.inner, rank, Threads::All)?;
         }
-        Ok(Self { rank, factor, inner })
+        Ok(new)
     }
 
-    fn block(&self, index: usize) -> &[f64] {
-        let start = (index * ROWS * self.rank).min(self.factor.len());
-        &self.factor[start..(start + ROWS * self.rank).min(self.factor.len())]
+    fn rank(&self) -> usize {
+        self.factor.width
     }
 
     /// log|P|.
     pub(super) fn log_determinant(&self) -> f64 {
-        linalg::log_determinant(&self.inner, self.rank)
+        linalg::log_determinant(&self.inner, self.rank())
     }
 
     /// P⁻¹ V = V − L (I + L'L)⁻¹ L'V.
     pub(super) fn solve(&self, v: &Columns) -> Columns {
         let mut out = v.clone();
-        if self.rank == 0 {
+        let (rank, width) = (self.rank(), v.width);
+        if rank == 0 {
             return out;
         }
-        let (rank, width) = (self.rank, v.width);
-        let part = |index: usize| {
-            let mut out = vec![0.0; rank * width];
-            let rows = v.block(index);
-            linalg::add_row_major_gram(&mut out, self.block(index), rows, rows.len() / width);
-            out
-        };
-        let inner = sum_of_blocks(v.rows(), rank * width, part);
+        let inner = self.factor.gram(v);
         // The solver wants columns.
         let mut turned: Vec<f64> =
             (0..width).flat_map(|c| inner.iter().skip(c).step_by(width).copied()).collect();
@@ -105,25 +94,21 @@ impl Preconditioner {
         linalg::solve_lower_transposed(&self.inner, rank, &mut turned, Threads::One);
         let small: Vec<f64> =
             (0..rank).flat_map(|k| turned.iter().skip(k).step_by(rank).copied()).collect();
-        out.each_block(|index, block| {
-            linalg::subtract_row_major_product(block, self.block(index), &small, rank);
-        });
+        out.subtract_product(&self.factor, &small);
         out
     }
 
     /// Y with P⁻¹ = I − Y Y', some columns at a time.
     pub(super) fn deflation(&self) -> impl Iterator<Item = Columns> + '_ {
-        let mut all = self.factor.clone();
-        if self.rank > 0 {
-            all.par_chunks_mut(ROWS * self.rank).for_each(|rows| {
-                linalg::solve_lower(&self.inner, self.rank, rows, Threads::One);
-            });
+        let (rank, mut all) = (self.rank(), self.factor.clone());
+        if rank > 0 {
+            all.divide(&self.inner);
         }
-        (0..self.rank).step_by(TOGETHER).map(move |first| {
-            let count = TOGETHER.min(self.rank - first);
-            let mut out = Columns::zeros(all.len() / self.rank, count);
+        (0..rank).step_by(TOGETHER).map(move |first| {
+            let count = TOGETHER.min(rank - first);
+            let mut out = Columns::zeros(all.rows(), count);
             let rows = out.values.chunks_mut(count.next_multiple_of(LANES));
-            for (out, row) in rows.zip(all.chunks(self.rank)) {
+            for (out, row) in rows.zip(all.values.chunks(rank)) {
                 out[..count].copy_from_slice(&row[first..first + count]);
             }
             out
@@ -133,7 +118,7 @@ impl Preconditioner {
     /// Probes from N(0, P) in the columns from `first` on: L ε₁ + ε₂. Their ε₂ do not depend on P,
     /// so that the likelihood they estimate changes smoothly with θ.
     pub(super) fn probes(&self, seed: u64, out: &mut Columns, first: usize, count: usize) {
-        let (n, rank, width) = (out.rows(), self.rank, out.width);
+        let (n, rank, width) = (out.rows(), self.rank(), out.width);
         let draw = |probe: usize| -> Vec<f64> {
             let mut rng = stream(seed, Purpose::Probes, probe as u32 + 1);
             (0..n + rank).map(|_| StandardNormal.sample(&mut rng)).collect()
@@ -147,9 +132,7 @@ impl Preconditioner {
             }
         }
         if rank > 0 {
-            out.each_block(|index, block| {
-                linalg::subtract_row_major_product(block, self.block(index), &small, rank);
-            });
+            out.subtract_product(&self.factor, &small);
         }
     }
 }
@@ -164,12 +147,19 @@ fn choose(operator: &Operator, prior: &Prior, seed: u64) -> Vec<usize> {
     let total = prior.kernel.total_variance();
     let mut left: Vec<f64> =
         rows.iter().map(|&i| total * operator.scales[i] * operator.scales[i]).collect();
+    let z = operator.places(&rows);
     let mut factor: Vec<Vec<f64>> = Vec::new();
     let mut pivots = Vec::new();
     while pivots.len() < most && left.iter().sum::<f64>() > LEFT * m as f64 {
         let largest = |a: &usize, b: &usize| left[*a].total_cmp(&left[*b]);
         let Some(pivot) = (0..m).max_by(largest).filter(|p| left[*p] > LEFT) else { break };
-        let mut column = operator.exact(prior, &rows, &[rows[pivot]]);
+        // S K S between the candidates and the pivot, without interpolation.
+        let own: Vec<f64> = z.iter().skip(pivot).step_by(m).copied().collect();
+        let (mut column, all) = (vec![0.0; m], 0..prior.kernel.degrees.len());
+        tiles::cross_covariance(&prior.kernel, all, (&z, m), (&own, 1), &mut column);
+        for (value, row) in column.iter_mut().zip(&rows) {
+            *value *= operator.scales[*row] * operator.scales[rows[pivot]];
+        }
         for before in &factor {
             let share = before[pivot];
             column.iter_mut().zip(before).for_each(|(c, b)| *c -= share * b);

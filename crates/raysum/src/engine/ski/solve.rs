@@ -22,6 +22,8 @@ pub(super) struct Limits {
 /// Solutions, and the steps to them.
 pub(super) struct Solved {
     pub(super) x: Columns,
+    /// P⁻¹ times what was to be solved for at the start: the right-hand side, if that was 0.
+    pub(super) shaped: Columns,
     /// (α, β) of each step of each column.
     steps: Vec<Vec<(f64, f64)>>,
 }
@@ -72,12 +74,12 @@ pub(super) fn solve(
     let mut steps = vec![Vec::new(); width];
     let mut squares = dots(&residual, &residual);
     let mut done: Vec<bool> = squares.iter().zip(&goal).map(|(s, g)| s <= g).collect();
-    let mut shaped = preconditioner.solve(&residual);
-    let mut along = dots(&residual, &shaped);
-    let mut direction = shaped.clone();
+    let first = preconditioner.solve(&residual);
+    let mut along = dots(&residual, &first);
+    let mut direction = first.clone();
     for _ in 0..limits.iterations {
         if done.iter().all(|d| *d) {
-            return Ok(Solved { x, steps });
+            break;
         }
         let product = operator.product(&direction);
         let curvature = dots(&direction, &product);
@@ -88,7 +90,7 @@ pub(super) fn solve(
         let back: Vec<f64> = alpha.iter().map(|a| -a).collect();
         add_scaled(&mut residual, &product, &back);
         squares = dots(&residual, &residual);
-        shaped = preconditioner.solve(&residual);
+        let shaped = preconditioner.solve(&residual);
         let next = dots(&residual, &shaped);
         let beta: Vec<f64> = (0..width)
             .map(|c| if alpha[c] > 0.0 && along[c] > 0.0 { next[c] / along[c] } else { 0.0 })
@@ -107,7 +109,7 @@ pub(super) fn solve(
         along = next;
     }
     if done.iter().all(|d| *d) {
-        return Ok(Solved { x, steps });
+        return Ok(Solved { x, shaped: first, steps });
     }
     let share = |c: usize| (squares[c] / goal[c]).sqrt() * limits.tolerance;
     let residual = (0..width).filter(|c| !done[*c]).map(share).fold(0.0, f64::max);

@@ -2,12 +2,12 @@
 //! likelihood, gradient and posterior are made from.
 
 use super::columns::Columns;
-use super::grid::{self, Grid};
+use super::grid::Grid;
 use super::lattice::{self, Lattice};
 use super::operator::Operator;
 use super::precondition::Preconditioner;
 use super::solve::{self, Solved};
-use super::{Ski, SkiOptions};
+use super::{NAME, Ski, SkiOptions};
 use crate::engine::streams::{blocks, in_streams};
 use crate::engine::{Observations, Prior};
 use crate::error::Result;
@@ -23,7 +23,7 @@ const WIDEST: f64 = 0.25;
 /// The nodes beyond which an automatic lattice rather has wider cells: as many as there are rows, and
 /// more for the kernel that is wrong for all rows of a cell.
 fn most_nodes(kernel: SubKernel, rows: usize) -> usize {
-    let share = if kernel == SubKernel::Matern12 { 4 } else { 1 };
+    let share = if kernel.has_kink() { 4 } else { 1 };
     512.max(share * rows)
 }
 
@@ -31,7 +31,7 @@ fn most_nodes(kernel: SubKernel, rows: usize) -> usize {
 /// variance: little beside the noise, even where it adds up over rows.
 fn tolerance(prior: &Prior, rows: usize, degree: usize) -> f64 {
     let noise = prior.noise_variance / prior.kernel.total_variance();
-    if prior.kernel.sub_kernel == SubKernel::Matern12 {
+    if prior.kernel.sub_kernel.has_kink() {
         // Only rows in the same cell are wrong, and only their common part.
         return (0.1 * noise).clamp(1e-4, 1e-2);
     }
@@ -44,9 +44,9 @@ fn tolerance(prior: &Prior, rows: usize, degree: usize) -> f64 {
 pub(super) struct System {
     pub(super) operator: Operator,
     pub(super) preconditioner: Preconditioner,
-    /// A⁻¹ and P⁻¹ times y − c in units of the noise, one column per target, and then the probes.
+    /// A⁻¹ times y − c in units of the noise, one column per target, and then the probes; of these
+    /// P⁻¹ times them too.
     pub(super) solved: Solved,
-    pub(super) shaped: Columns,
     /// What each probe's estimate counts, so that all probes have the same length: their length
     /// says nothing, and drawing it adds noise.
     pub(super) counts: Vec<f64>,
@@ -79,8 +79,7 @@ impl System {
             start
         });
         let solved = solve::solve(&operator, &preconditioner, &sides, start, options.limits())?;
-        let shaped = preconditioner.solve(&sides);
-        let lengths = solve::dots(&sides, &shaped);
+        let lengths = solve::dots(&sides, &solved.shaped);
         let own = targets..targets + probes;
         let counts = lengths[own.clone()].iter().map(|l| n as f64 / l).collect();
         let logs: Vec<f64> = own.map(|c| n as f64 * solved.quadrature_of_log(c)).collect();
@@ -97,7 +96,6 @@ impl System {
             operator,
             preconditioner,
             solved,
-            shaped,
             counts,
             log_marginal_likelihoods,
             standard_error,
@@ -120,10 +118,10 @@ pub(super) fn operator(
     prior: &Prior,
 ) -> Result<Operator> {
     let (n, kernel) = (rows.len(), &prior.kernel);
+    kernel.check_products(NAME)?;
     let mut positions = project(rows, prior);
     let mut grids = Vec::with_capacity(kernel.degrees.len());
     for block in kernel.blocks() {
-        grid::check_form(kernel.sub_kernel, block.len())?;
         let spacing = lattice::spacing(kernel.sub_kernel, tolerance(prior, n, block.len()));
         let mut lattices = Vec::with_capacity(block.len());
         for run in positions[block.start * n..block.end * n].chunks_mut(n) {

@@ -3,7 +3,6 @@
 use crate::basis::{Basis, Occupancy, Place, Weights};
 use crate::engine::AdditiveKernel;
 use crate::error::{Error, Result};
-use crate::kernel::SubKernel;
 use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -30,16 +29,6 @@ pub(super) struct Block {
 pub struct FeatureMap {
     pub(super) views: Vec<Basis>,
     pub(super) blocks: Vec<Block>,
-}
-
-/// Fails unless the kernel's sub-kernels are sums or products of one-dimensional ones.
-pub(super) fn check_form(kernel: &AdditiveKernel) -> Result<()> {
-    for &degree in &kernel.degrees {
-        if degree > 3 || (degree > 1 && kernel.sub_kernel != SubKernel::Rbf) {
-            return Err(Error::NoWeightForm { kernel: kernel.sub_kernel.name(), degree });
-        }
-    }
-    Ok(())
 }
 
 impl FeatureMap {

@@ -4,7 +4,7 @@ mod draw;
 mod slopes;
 
 use super::NAME;
-use super::features::{Block, FeatureMap, Product, check_form};
+use super::features::{Block, FeatureMap, Product};
 use super::statistics::{Solution, Statistics};
 use crate::basis::Basis;
 use crate::data::Matrix;
@@ -117,7 +117,7 @@ impl WeightPosterior {
         prior: &Prior,
         tensors: &[Tensor],
     ) -> std::result::Result<Self, String> {
-        check_form(&prior.kernel).map_err(|e| e.to_string())?;
+        prior.kernel.check_products(NAME).map_err(|e| e.to_string())?;
         let map = read_map(prior, tensors)?;
         Tensor::find(tensors, "moments")?.check_shape(&[map.len()])?;
         let statistics = Statistics::from_tensors(tensors)?;

@@ -8,7 +8,7 @@
 //! h(U) are values at the nodes, which the rows' are interpolated from, and R'R = I − B'T B is the
 //! covariance of R'ε for the rows' own noise ε. So no training row is needed.
 
-use super::SkiPosterior;
+use super::{Grid, SkiPosterior};
 use crate::data::Matrix;
 use crate::engine::Prior;
 use crate::engine::path::{Draw, evaluate_prior, project_each};
@@ -21,6 +21,8 @@ pub(super) struct Noise {
     root: Vec<f64>,
     /// The nodes of each grid that B is not 0 at.
     touched: Vec<Vec<usize>>,
+    /// The places of all nodes of each grid.
+    places: Vec<Vec<f64>>,
 }
 
 impl SkiPosterior {
@@ -37,7 +39,7 @@ impl SkiPosterior {
             for (j, (path, grid)) in paths.iter().zip(&shared.grids).enumerate() {
                 let (loads, touched) = (&shared.factor.plain[j], &noise.touched[j]);
                 let mut h = vec![0.0; grid.nodes()];
-                path.add(&grid.places(), touched, prior.kernel.variances[j].sqrt(), &mut h);
+                path.add(&noise.places[j], touched, prior.kernel.variances[j].sqrt(), &mut h);
                 for &node in touched {
                     let loads = &loads[node * width..(node + 1) * width];
                     weights.iter_mut().zip(loads).for_each(|(w, b)| *w += h[node] * b);
@@ -59,7 +61,8 @@ impl SkiPosterior {
             *value = f64::from(u8::from(k % (width + 1) == 0)) - *value;
         }
         let touched = (0..self.shared.grids.len()).map(|j| factor.touched(j)).collect();
-        Noise { root: linalg::symmetric_root(&covariance, width), touched }
+        let places = self.shared.grids.iter().map(Grid::places).collect();
+        Noise { root: linalg::symmetric_root(&covariance, width), touched, places }
     }
 
     pub(super) fn evaluate_functions(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {

@@ -2,11 +2,11 @@
 
 use super::exact::Solver;
 use super::{Loads, Shared, SkiPosterior};
-use crate::engine::ski::SkiOptions;
-use crate::engine::ski::grid::{self, Grid};
+use crate::engine::ski::grid::Grid;
 use crate::engine::ski::lattice::{self, Lattice};
 use crate::engine::ski::operator::Operator;
 use crate::engine::ski::precondition::Preconditioner;
+use crate::engine::ski::{NAME, SkiOptions};
 use crate::engine::{Prior, Tensor};
 use std::sync::{Arc, OnceLock};
 
@@ -60,12 +60,12 @@ impl SkiPosterior {
         let rows = rows.ok_or("the number of rows is none")? as usize;
         let exact_variance = tensors.iter().any(|t| t.name == "positions");
         let (options, seed) = read_settings(Tensor::find(tensors, "settings")?, exact_variance)?;
+        prior.kernel.check_products(NAME).map_err(|e| e.to_string())?;
         let mut grids = Vec::new();
         let (mut mean, mut factor) = (Vec::new(), Vec::new());
         let mut width = None;
         for (j, &degree) in prior.kernel.degrees.iter().enumerate() {
             let take = |name: &str| Tensor::find(tensors, &format!("{name}.{j}"));
-            grid::check_form(prior.kernel.sub_kernel, degree).map_err(|e| e.to_string())?;
             let grid = read_grid(prior, take("lattices")?, degree)?;
             let (own_mean, own_factor) = (take("mean")?, take("factor")?);
             own_mean.check_shape(&[grid.nodes()])?;
