@@ -1,5 +1,9 @@
 //! Matrices and data sets, checked for shape and finiteness when they are made.
 
+mod distinct;
+
+pub(crate) use distinct::Distinct;
+
 use crate::error::{Error, Result};
 
 /// An owned matrix of `f64`, stored row by row.

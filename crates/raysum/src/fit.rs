@@ -1,7 +1,7 @@
 //! Config and data to a fitted model: choose projections, search hyperparameters, condition.
 
 use crate::config::{Config, EngineChoice};
-use crate::data::{Dataset, Matrix, MatrixRef};
+use crate::data::{Dataset, Distinct, Matrix, MatrixRef};
 use crate::engine::auto::{self, Auto};
 use crate::engine::ski::Ski;
 use crate::engine::weight::Weight;
@@ -83,9 +83,10 @@ impl Config {
         let layout = &problem.layout;
         let mut best: Option<Outcome> = None;
         for (index, &rows) in stages.iter().enumerate() {
-            let some = (rows < n).then(|| problem.sample(rows, self.seed, index));
-            let mut engine = problem.engine(self, some.as_ref())?;
-            let observations = problem.observations_of(some.as_ref());
+            let sample = (rows < n).then(|| problem.sample(rows, self.seed, index));
+            let some = sample.as_ref().or(problem.distinct.as_ref());
+            let mut engine = problem.engine(self, some)?;
+            let observations = problem.observations_of(some);
             let mut task = Task { engine: engine.as_mut(), layout, observations };
             search.later = later(&stages, index);
             best = Some(match best {
@@ -213,6 +214,8 @@ impl Trial<'_> {
 struct Problem<'a> {
     x: MatrixRef<'a>,
     observations: Observations,
+    /// What to search on in place of rows that repeat or have weights.
+    distinct: Option<(Matrix, Observations)>,
     /// One per target; they differ in y alone.
     scalers: Vec<Scaler>,
     layout: Layout,
@@ -234,9 +237,13 @@ impl<'a> Problem<'a> {
         }
         config.check()?;
         let layout = Layout::new(config, projections)?;
-        let scalers = Scaler::of_targets(data);
+        let distinct = Distinct::of(data);
+        let merged = distinct.as_ref().map(Distinct::dataset);
+        let scalers = Scaler::of_targets(merged.as_ref().unwrap_or(data));
+        let merged = merged.map(|merged| Observations::standardised(&merged, &scalers));
+        let distinct = distinct.map(Distinct::into_x).zip(merged);
         let observations = Observations::standardised(data, &scalers);
-        Ok(Self { x: data.x(), observations, scalers, layout })
+        Ok(Self { x: data.x(), observations, distinct, scalers, layout })
     }
 
     /// A random part of the rows, in the order of the data.

@@ -20,6 +20,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Rows that one task predicts.
 const BLOCK: usize = 128;
@@ -94,15 +95,16 @@ pub struct Component {
     pub variance: Vec<f64>,
 }
 
-/// A fitted model. It keeps what predictions need, not the training data as it came.
-#[derive(Debug)]
+/// A fitted model. It keeps what predictions need, not the training data as it came. A clone shares
+/// the posterior, which never changes: rows that come later make a new one.
+#[derive(Clone, Debug)]
 pub struct Model {
     pub(crate) config: Config,
     pub(crate) scaler: Scaler,
     pub(crate) projections: Projections,
     pub(crate) hyperparameters: Hyperparameters,
     pub(crate) prior: Prior,
-    pub(crate) posterior: Box<dyn Posterior>,
+    pub(crate) posterior: Arc<dyn Posterior>,
     pub(crate) report: FitReport,
     pub(crate) relevance: Vec<f64>,
     pub(crate) version: String,
@@ -128,7 +130,7 @@ impl Model {
             projections,
             hyperparameters,
             prior,
-            posterior,
+            posterior: posterior.into(),
             report,
             relevance: Vec::new(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -247,6 +249,18 @@ impl Model {
         let standard = StandardRows::new(x, &self.scaler);
         let run = |start| body(rows(start), &standard.block(rows(start)));
         starts.into_par_iter().map(run).collect()
+    }
+
+    /// The mean at each row of `x` alone: that of [`Model::predict`], at a fraction of its cost.
+    pub fn predict_mean<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Vec<f64>> {
+        let x = self.check(x)?;
+        let blocks = self.by_block(x, |rows| self.posterior.mean(&self.prior, rows));
+        let mean = blocks.into_iter().flatten().map(|m| self.scaler.undo_mean(m));
+        let mean: Vec<f64> = mean.collect();
+        match mean.iter().position(|m| !m.is_finite()) {
+            Some(row) => Err(Error::NotFinitePrediction { row }),
+            None => Ok(mean),
+        }
     }
 
     /// Mean and variances at each row of `x`.

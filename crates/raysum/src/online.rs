@@ -148,7 +148,7 @@ impl Model {
             Change::Replace => count,
         };
         self.report.log_marginal_likelihood = likelihood;
-        self.posterior = posterior;
+        self.posterior = posterior.into();
         Ok(())
     }
 }

@@ -67,13 +67,19 @@ impl Model {
 
     /// Reads all models of a file, one per target; a file without any is an error.
     pub fn load_all(path: impl AsRef<Path>) -> Result<Vec<Self>> {
-        container::read(path.as_ref(), MODEL, |all: Vec<Metadata>, tensors| {
-            if all.is_empty() {
-                return Err(Problem::Damaged("it holds no model".into()));
-            }
-            let several = all.into_iter().enumerate();
-            several.map(|(k, metadata)| read_model(metadata, &of_target(&tensors, k))).collect()
-        })
+        container::read(path.as_ref(), MODEL, |all, tensors| read_models(all, &tensors))
+    }
+
+    /// The bytes that [`Model::save_all`] writes.
+    pub fn to_bytes<'a>(models: impl IntoIterator<Item = &'a Model>) -> Result<Vec<u8>> {
+        let (metadata, tensors) = contents(&models.into_iter().collect::<Vec<_>>())?;
+        Ok(container::pack(MODEL, &metadata, tensors))
+    }
+
+    /// The models in such bytes, one per target.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Self>> {
+        let name = Path::new("bytes of a model");
+        container::unpack(bytes, name, MODEL, |all, tensors| read_models(all, &tensors))
     }
 
     fn metadata(&self) -> Metadata {
@@ -106,11 +112,25 @@ fn marked(k: usize, name: &str) -> String {
 }
 
 fn save(path: &Path, models: &[&Model]) -> Result<()> {
+    let (metadata, tensors) = contents(models)?;
+    container::write(path, MODEL, &metadata, tensors)
+}
+
+/// What a file of these models holds.
+fn contents(models: &[&Model]) -> Result<(Vec<Metadata>, Vec<Tensor>)> {
     if models.is_empty() {
         return Err(Error::NoTargets);
     }
-    let metadata: Vec<Metadata> = models.iter().map(|model| model.metadata()).collect();
-    container::write(path, MODEL, &metadata, packed(models.iter().map(|model| model.tensors())))
+    let metadata = models.iter().map(|model| model.metadata()).collect();
+    Ok((metadata, packed(models.iter().map(|model| model.tensors()))))
+}
+
+fn read_models(all: Vec<Metadata>, tensors: &[Tensor]) -> std::result::Result<Vec<Model>, Problem> {
+    if all.is_empty() {
+        return Err(Problem::Damaged("it holds no model".into()));
+    }
+    let several = all.into_iter().enumerate();
+    several.map(|(k, metadata)| read_model(metadata, &of_target(tensors, k))).collect()
 }
 
 /// The arrays of several targets; what others share with the first stands there once.

@@ -53,6 +53,9 @@ fn every_model_comes_back_with_the_same_bits() {
         assert_eq!(back.leave_one_out(&data).unwrap(), model.leave_one_out(&data).unwrap());
         assert_eq!(back.relevance(), model.relevance());
         assert_eq!(bytes(&back), bytes(&model));
+        assert_eq!(Model::to_bytes([&model]).unwrap(), bytes(&model));
+        let from_bytes = Model::from_bytes(&bytes(&model)).unwrap();
+        assert_eq!(from_bytes[0].predict(&x).unwrap(), model.predict(&x).unwrap());
     }
 }
 

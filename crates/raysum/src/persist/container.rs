@@ -62,6 +62,13 @@ pub(super) fn write(
     content: &impl Serialize,
     tensors: Vec<Tensor>,
 ) -> Result<()> {
+    let bytes = pack(kind, content, tensors);
+    file::write(path, |out| out.write_all(&bytes))
+        .map_err(|reason| Error::Io { path: path.to_owned(), reason })
+}
+
+/// The bytes of such a file.
+pub(super) fn pack(kind: &str, content: &impl Serialize, tensors: Vec<Tensor>) -> Vec<u8> {
     let content = serde_json::value::to_raw_value(content).expect("plain data serialises");
     let bytes: Vec<(String, Vec<usize>, Vec<u8>)> = tensors
         .into_iter()
@@ -78,10 +85,8 @@ pub(super) fn write(
         let view = TensorView::new(Dtype::F64, shape.clone(), bytes);
         (name, view.expect("the bytes were made for the shape"))
     });
-    let bytes = safetensors::serialize(views, Some(HashMap::from([(KEY.to_string(), json)])))
-        .expect("names are unique and sizes fit");
-    file::write(path, |out| out.write_all(&bytes))
-        .map_err(|reason| Error::Io { path: path.to_owned(), reason })
+    safetensors::serialize(views, Some(HashMap::from([(KEY.to_string(), json)])))
+        .expect("names are unique and sizes fit")
 }
 
 /// Reads what [`write`] wrote, and makes something of it.
@@ -92,7 +97,17 @@ pub(super) fn read<C: for<'a> Deserialize<'a>, T>(
 ) -> Result<T> {
     let bytes =
         std::fs::read(path).map_err(|reason| Error::Io { path: path.to_owned(), reason })?;
-    let parts = open::<C>(&bytes, kind);
+    unpack(&bytes, path, kind, make)
+}
+
+/// The same from bytes, which errors call by the name of `path`.
+pub(super) fn unpack<C: for<'a> Deserialize<'a>, T>(
+    bytes: &[u8],
+    path: &Path,
+    kind: &str,
+    make: impl FnOnce(C, Vec<Tensor>) -> std::result::Result<T, Problem>,
+) -> Result<T> {
+    let parts = open::<C>(bytes, kind);
     parts.and_then(|(content, tensors)| make(content, tensors)).map_err(|problem| problem.at(path))
 }
 

@@ -186,6 +186,7 @@ pub fn compare(case: &Case, a: &dyn Posterior, b: &dyn Posterior, tolerances: &T
         ("far away", &case.far, t.outside, t.outside),
     ] {
         let (f, g) = (a.marginals(prior, x), b.marginals(prior, x));
+        assert_eq!((&f.mean, &g.mean), (&a.mean(prior, x), &b.mean(prior, x)), "{}", case.name);
         close(&format!("means {place}"), &f.mean, &g.mean, mean);
         let (f, g) = (std(&f.variance), std(&g.variance));
         close(&format!("deviations {place}"), &f, &g, deviation);

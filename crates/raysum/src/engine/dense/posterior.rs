@@ -128,6 +128,12 @@ impl Posterior for DensePosterior {
         NAME
     }
 
+    fn mean(&self, prior: &Prior, x: &Matrix) -> Vec<f64> {
+        let z_new = prior.kernel.project(x, Threads::One);
+        let cross = self.cross(prior, 0..prior.kernel.degrees.len(), &z_new, x.rows());
+        self.means(&cross).into_iter().map(|m| m + prior.mean).collect()
+    }
+
     fn marginals(&self, prior: &Prior, x: &Matrix) -> Marginals {
         let z_new = prior.kernel.project(x, Threads::One);
         let cross = self.cross(prior, 0..prior.kernel.degrees.len(), &z_new, x.rows());

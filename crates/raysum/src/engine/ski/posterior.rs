@@ -271,6 +271,12 @@ impl Posterior for SkiPosterior {
         self.standard_error
     }
 
+    fn mean(&self, prior: &Prior, x: &Matrix) -> Vec<f64> {
+        let z = prior.kernel.project(x, Threads::One);
+        let mean = self.contract(prior, &self.mean, &(0..prior.kernel.degrees.len()), &z, x.rows());
+        mean.into_iter().map(|m| m + prior.mean).collect()
+    }
+
     fn marginals(&self, prior: &Prior, x: &Matrix) -> Marginals {
         let z = prior.kernel.project(x, Threads::One);
         let mut f = self.sum(prior, &(0..prior.kernel.degrees.len()), &z, x.rows());

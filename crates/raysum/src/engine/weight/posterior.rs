@@ -108,8 +108,9 @@ impl WeightPosterior {
             .collect()
     }
 
-    fn means(&self, phi: &[f64]) -> Vec<f64> {
-        phi.chunks(self.map.len()).map(|row| dot(row, &self.solution.mean)).collect()
+    fn means(&self, prior: &Prior, phi: &[f64]) -> Vec<f64> {
+        let mean = |row| dot(row, &self.solution.mean) + prior.mean;
+        phi.chunks(self.map.len()).map(mean).collect()
     }
 
     /// Reads the arrays that [`Posterior::tensors`] wrote.
@@ -194,16 +195,19 @@ impl Posterior for WeightPosterior {
         Some(self.map.len())
     }
 
+    fn mean(&self, prior: &Prior, x: &Matrix) -> Vec<f64> {
+        self.means(prior, &self.features(prior, x))
+    }
+
     fn marginals(&self, prior: &Prior, x: &Matrix) -> Marginals {
         let phi = self.features(prior, x);
-        let mean = self.means(&phi).iter().map(|m| m + prior.mean).collect();
-        Marginals { mean, variance: self.variances(prior, &phi) }
+        Marginals { mean: self.means(prior, &phi), variance: self.variances(prior, &phi) }
     }
 
     fn joint(&self, prior: &Prior, x: &Matrix) -> (Vec<f64>, Matrix) {
         let (p, m) = (self.map.len(), x.rows());
         let phi = self.features(prior, x);
-        let mean = self.means(&phi).iter().map(|f| f + prior.mean).collect();
+        let mean = self.means(prior, &phi);
         let whitened = self.whitened(&phi);
         let z = prior.kernel.project(x, Threads::All);
         let mut covariance = Matrix::zeros(m, m);
@@ -287,10 +291,11 @@ impl Posterior for WeightPosterior {
         for range in blocks(x.rows(), 512) {
             let rows: Vec<usize> = range.clone().collect();
             let phi = self.features(prior, &x.gather(&rows));
-            let means = self.means(&phi);
+            let means = self.means(prior, &phi);
             let precision: Vec<f64> = range.clone().map(|i| y.precision(i, noise)).collect();
-            let targets: Vec<f64> = target[range].iter().map(|y| y - prior.mean).collect();
-            let weighted: Vec<f64> = targets.iter().zip(&precision).map(|(y, r)| y * r).collect();
+            let targets = &target[range];
+            let weigh = |(y, r): (&f64, &f64)| (y - prior.mean) * r;
+            let weighted: Vec<f64> = targets.iter().zip(&precision).map(weigh).collect();
             linalg::add_product(&mut moments, &phi, &weighted);
             let whitened = self.whitened(&phi);
             for (i, (phi, v)) in phi.chunks(p).zip(whitened.chunks(p)).enumerate() {
@@ -298,7 +303,7 @@ impl Posterior for WeightPosterior {
                 let spread = dot(v, v);
                 let rest = (1.0 - precision[i] * spread).max(1e-12);
                 let residual = (targets[i] - means[i]) / rest;
-                loo.mean.push(targets[i] - residual + prior.mean);
+                loo.mean.push(targets[i] - residual);
                 loo.variance.push(noise * spread / rest + self.left_out(prior, phi));
             }
         }
