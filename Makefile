@@ -1,13 +1,17 @@
 # `make demo` and `make test` are all a newcomer needs; each does its own set-up.
 
 CARGO ?= cargo
+PYTHON ?= python3
+# A virtual environment of the project's own.
+VENV := $(CURDIR)/.venv
+BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test test-rust test-python extension lint bench clean
 
 help:
 	@echo "make demo    build, and run the whole way on a bundled table (writes to demo/)"
 	@echo "make test    build, and run every test"
-	@echo "make lint    formatting and clippy, warnings are errors"
+	@echo "make lint    formatting, clippy, ruff and mypy; warnings are errors"
 	@echo "make bench   speed against GPyTorch; wants RAYSUM_DATA=folder with uci/"
 	@echo "make clean   remove what the others made"
 
@@ -17,17 +21,38 @@ demo:
 	@echo "== raysum demo"
 	@./target/release/raysum demo --output demo
 
-test:
-	@echo "== building and running the tests (the first time takes some minutes)"
+test: test-rust test-python
+
+test-rust:
+	@echo "== building and running the Rust tests (the first time takes some minutes)"
 	$(CARGO) test --workspace --quiet
 
-lint:
+# The command line that Python shares its files with is the one that the Rust tests have built.
+test-python: extension
+	@echo "== running the Python tests"
+	$(CARGO) build --quiet -p raysum-cli
+	RAYSUM_BIN="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/raysum" $(BIN)/python -m pytest
+
+extension: $(VENV)/installed
+	@echo "== building the Python extension into .venv"
+	VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop --quiet
+
+$(VENV)/installed: python/requirements.txt
+	@echo "== installing Python packages into .venv"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r python/requirements.txt
+	@touch $@
+
+lint: $(VENV)/installed
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --check python
+	$(BIN)/ruff check python
+	$(BIN)/mypy
 
 bench:
 	bash bench/run.sh
 
 clean:
 	$(CARGO) clean
-	rm -rf demo bench/.venv
+	rm -rf demo bench/.venv .venv

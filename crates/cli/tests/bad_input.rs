@@ -106,7 +106,10 @@ fn commands_that_do_not_suit_the_table() {
         ("fit good.csv -t y --directions axes --degrees 9x1", "9 axes, but X has 3 columns"),
         ("fit good.csv -t y --grid 64", "--grid is a setting of the ski engine; add --engine ski"),
         ("fit good.csv -t y --engine ski --grid 9", "the grid is 9, but must be 16 points or more"),
-        ("fit good.csv -t y --engine ski --probes 1", "the number of probes is 1, but must be 2"),
+        (
+            "fit good.csv -t y --engine ski --probes 1",
+            "the number of probes is 1, but must be 2 or more, and at most 10,000",
+        ),
         ("fit good.csv -t y --engine ski --cg-tolerance 0", "0, but must be between 0 and 1"),
         ("fit good.csv -t y --engine ski -m imq-ard", "not imq of degree 3; use the dense engine"),
         (

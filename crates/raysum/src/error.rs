@@ -207,7 +207,7 @@ pub enum Error {
     /// The data spreads over so many length-scales that a grid over it would be too large.
     #[error(
         "the data spreads over too many length-scales for the grids of the ski engine; choose \
-         coarser ones (--grid), or another engine"
+         a grid of fewer points, or another engine"
     )]
     GridTooLarge,
     /// Conjugate gradients ended without a solution.

@@ -52,6 +52,10 @@ fn beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
+    if folder.exists() && !folder.is_dir() {
+        let text = format!("{} is not a folder", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, text));
+    }
     if !folder.is_dir() {
         let text = format!("the folder {} does not exist", folder.display());
         return Err(io::Error::new(io::ErrorKind::NotFound, text));
@@ -60,7 +64,8 @@ fn beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     // Temporary files are private to their owner; this is to become an ordinary one.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    builder.tempfile_in(folder)
+    // The system's word without the name of the temporary file, which says nothing to the user.
+    builder.tempfile_in(folder).map_err(|e| io::Error::from(e.kind()))
 }
 
 /// FNV-1a in 64 bits over the text and the arrays, by name: not against malice, but against a

@@ -384,7 +384,8 @@ impl Model {
         for block in self.by_block(x, |rows| self.standardised_gradient(rows)) {
             for i in 0..block.rows() {
                 let in_units = block.row(i).iter().zip(&self.scaler.x).map(|(slope, column)| {
-                    if column.std == 0.0 { 0.0 } else { slope * (self.scaler.y.std / column.std) }
+                    let scaled = slope * self.scaler.y.std / column.std;
+                    if column.std == 0.0 { 0.0 } else { scaled.clamp(f64::MIN, f64::MAX) }
                 });
                 data.extend(in_units);
             }

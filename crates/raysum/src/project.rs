@@ -15,6 +15,8 @@ use std::str::FromStr;
 
 /// Entries of all projections together that are still handled (1.6 GB).
 const MOST_ENTRIES: usize = 200_000_000;
+/// Directions that can be spread: each is compared with each other (0.8 GB).
+const MOST_SPREAD: usize = 10_000;
 
 /// How directions are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -93,7 +95,9 @@ impl Projections {
         seed: u64,
     ) -> Result<Self> {
         let rows = degrees.iter().fold(0_usize, |sum, d| sum.saturating_add(*d));
-        if rows.saturating_mul(columns) > MOST_ENTRIES {
+        let spread_apart = matches!(directions, Directions::Diverse | Directions::Energy);
+        let too_many = spread_apart && rows > columns.max(MOST_SPREAD);
+        if too_many || rows.saturating_mul(columns) > MOST_ENTRIES {
             return Err(Error::TooManyProjections { rows, columns });
         }
         let mut rng = stream(seed, Purpose::Directions, 0);

@@ -144,9 +144,10 @@ impl Scaler {
         self.y.mean + value * self.y.std
     }
 
-    /// A standardised variance in the target's units, squared.
+    /// A standardised variance or covariance in the target's units, squared; cut to the largest
+    /// number there is.
     pub fn undo_variance(&self, value: f64) -> f64 {
-        value * self.y.std * self.y.std
+        (value * self.y.std * self.y.std).clamp(f64::MIN, f64::MAX)
     }
 }
 

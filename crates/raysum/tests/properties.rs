@@ -231,5 +231,13 @@ fn leave_one_out_wants_the_training_rows() {
         let e = model.leave_one_out(&Dataset::new(&other, &y).unwrap()).unwrap_err().to_string();
         assert!(e.starts_with("these are not the rows that the model was fitted on"), "{e}");
         assert_eq!(e.contains("row 4 differs"), engine == "dense");
+        let mut shifted = y.clone();
+        shifted[7] += 1.0;
+        let weights = vec![2.0; 60];
+        let weighted = Dataset::new(&x, &y).unwrap().weighted(&weights).unwrap();
+        for data in [Dataset::new(&x, &shifted).unwrap(), weighted] {
+            let e = model.leave_one_out(&data).unwrap_err();
+            assert!(matches!(e, Error::NotTrainingRows { .. }), "{e}");
+        }
     }
 }

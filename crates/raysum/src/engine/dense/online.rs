@@ -17,6 +17,20 @@ struct Projected {
 }
 
 impl DensePosterior {
+    /// Fails unless these are the training rows, in order.
+    pub(super) fn check_rows(&self, prior: &Prior, x: &Matrix, y: &Observations) -> Result<()> {
+        let n = self.rows();
+        if (y.targets.len(), x.rows()) != (1, n) {
+            return Err(Error::NotTrainingRows { row: None });
+        }
+        let own = self.training_rows(prior);
+        let given = Projected::of(prior, x, y);
+        match (0..n).find(|&i| !own.same(i, &given, i)) {
+            Some(row) => Err(Error::NotTrainingRows { row: Some(row) }),
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn changed(
         &self,
         prior: &Prior,
@@ -62,10 +76,14 @@ impl DensePosterior {
 
 impl Projected {
     fn new(prior: &Prior, rows: &Rows<'_>) -> Self {
-        let n = rows.x.len();
-        let z = prior.kernel.project(&rows.x.block(0..n), Threads::All);
+        Self::of(prior, &rows.x.block(0..rows.x.len()), rows.observations)
+    }
+
+    fn of(prior: &Prior, x: &Matrix, observations: &Observations) -> Self {
+        let n = x.rows();
+        let z = prior.kernel.project(x, Threads::All);
         let z = Matrix::from_fn(n, prior.kernel.views.rows(), |i, view| z[view * n + i]);
-        Self { z, observations: rows.observations.clone() }
+        Self { z, observations: observations.clone() }
     }
 
     fn and(self, others: &Projected) -> Self {
@@ -90,6 +108,7 @@ impl Projected {
         // y was computed back, with the error of a solve.
         (a - b).abs() <= 1e-6 * b.abs().max(1.0)
             && close(own.weight(i), theirs.weight(k))
+            && close(own.variance(i, 0.0), theirs.variance(k, 0.0))
             && self.z.row(i).iter().zip(others.z.row(k)).all(|(a, b)| close(*a, *b))
     }
 

@@ -186,17 +186,9 @@ impl Posterior for DensePosterior {
     }
 
     fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &Observations) -> Result<Marginals> {
-        let n = self.rows();
-        let ([y], true) = (&y.targets[..], x.rows() == n) else {
-            return Err(Error::NotTrainingRows { row: None });
-        };
+        self.check_rows(prior, x, y)?;
+        let (n, y) = (self.rows(), &y.targets[0]);
         let Shared { precision, noise, .. } = self.shared.as_ref();
-        let z = prior.kernel.project(x, Threads::All);
-        if let Some(at) =
-            z.iter().zip(&self.shared.z).position(|(a, b)| (a - b).abs() > 1e-9 * b.abs().max(1.0))
-        {
-            return Err(Error::NotTrainingRows { row: Some(at % n) });
-        }
         // Rasmussen and Williams, eq. 5.12: of y, so the noise is taken off the variance.
         let mean = (0..n).map(|i| y[i] - self.a[i] / precision[i]).collect();
         let variance = (0..n).map(|i| (1.0 / precision[i] - noise[i]).max(0.0)).collect();

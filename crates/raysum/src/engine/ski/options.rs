@@ -5,6 +5,9 @@ use super::solve::Limits;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+/// More probes than these would be a typing error, and fill the memory.
+const MORE_PROBES: usize = 10_001;
+
 /// How the engine works; the defaults suit most data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -37,8 +40,8 @@ impl SkiOptions {
             Self { grid: Some(nodes), .. } if *nodes < least => {
                 out("the grid", *nodes as f64, "16 points or more")
             }
-            Self { probes: 0..=1, .. } => {
-                out("the number of probes", self.probes as f64, "2 or more")
+            Self { probes: 0..=1, .. } | Self { probes: MORE_PROBES.., .. } => {
+                out("the number of probes", self.probes as f64, "2 or more, and at most 10,000")
             }
             Self { tolerance, .. } if !(*tolerance > 0.0 && *tolerance < 1.0) => {
                 out("the tolerance of conjugate gradients", *tolerance, "between 0 and 1")

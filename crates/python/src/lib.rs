@@ -1,0 +1,31 @@
+//! The compiled part of the Python package: what `python/raysum` calls to fit and to ask models.
+//!
+//! It takes NumPy arrays that the Python side has checked (64-bit floats, in C or Fortran order),
+//! borrows them without a copy, and lets other Python threads run while it works.
+
+// Arguments come from Python by value.
+#![allow(clippy::needless_pass_by_value)]
+
+mod arrays;
+mod error;
+mod job;
+mod model;
+mod settings;
+mod threads;
+
+use pyo3::prelude::*;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[pymodule]
+mod _raysum {
+    #[pymodule_export]
+    use super::arrays::not_finite;
+    #[pymodule_export]
+    use super::job::leave;
+    #[pymodule_export]
+    use super::model::{Model, fit};
+    #[pymodule_export]
+    use super::settings::{names, preset};
+}

@@ -1,0 +1,367 @@
+//! Fitted models, one per target, as one Python object that never changes.
+
+use crate::arrays::{Given, Rows, array, array_2d, matrix, slice};
+use crate::error::to_python;
+use crate::job;
+use crate::settings::Settings;
+use crate::threads::{compute, pool};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use raysum::{Dataset, Model as Fitted, Prediction, Progress, Result};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Rows that are predicted between two looks for signals, per thread.
+const CHUNK: usize = 1024;
+/// What the command line calls the target of a model.
+const TARGET: &str = "target";
+
+/// Fitted models, one per target.
+#[pyclass(frozen, module = "raysum._raysum")]
+pub(crate) struct Model {
+    targets: Vec<Fitted>,
+}
+
+/// An array of one value per row, an array of values per row and something else.
+type Array<'py> = Bound<'py, PyArray1<f64>>;
+type Array2<'py> = Bound<'py, PyArray2<f64>>;
+/// Mean, standard deviation, and the ends of an interval if it was asked for.
+type Predicted<'py> = (Array<'py>, Array<'py>, Option<(Array<'py>, Array<'py>)>);
+/// (rows, start, evaluations, objective) after each evaluation.
+type History = Vec<(usize, u32, usize, f64)>;
+
+/// Fits models to rows: the models, and how the search went.
+#[pyfunction]
+#[pyo3(signature = (rows, settings, threads, progress=None))]
+pub(crate) fn fit(
+    py: Python<'_>,
+    rows: Given<'_>,
+    settings: Settings,
+    threads: usize,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(Model, History)> {
+    let (config, rows, pool) = (settings.config()?, Rows::from(rows), pool(threads)?);
+    let (mut targets, history) = job::run(py, progress, move |py, caller| {
+        rows.borrow(py, false, |data| {
+            let search = || {
+                let mut history = History::new();
+                let models = config.fit_targets(data, None, &mut |p: &Progress| {
+                    history.push((p.rows, p.start, p.evaluations, p.objective));
+                    caller.report(p)
+                });
+                models.map(|models| (models, history))
+            };
+            job::detached(py, || pool.install(search)).map_err(to_python)
+        })
+    })?;
+    for model in &mut targets {
+        model.attachments.insert("preset".into(), Value::from(settings.model.as_str()));
+    }
+    Ok((Model { targets }, history))
+}
+
+impl Model {
+    /// One result per target.
+    fn each<T: Send>(
+        &self,
+        py: Python<'_>,
+        threads: usize,
+        body: impl Fn(&Fitted) -> Result<T> + Sync,
+    ) -> PyResult<Vec<T>> {
+        self.targets.iter().map(|model| compute(py, threads, || body(model))).collect()
+    }
+
+    /// One result per target and chunk of rows, with a look for signals after each chunk.
+    fn chunks<T: Send>(
+        &self,
+        py: Python<'_>,
+        rows: usize,
+        threads: usize,
+        mut body: impl FnMut(&Fitted, &[usize]) -> Result<T> + Send,
+        mut take: impl FnMut(usize, T),
+    ) -> PyResult<()> {
+        for start in (0..rows).step_by(CHUNK * threads) {
+            let chunk: Vec<usize> = (start..(start + CHUNK * threads).min(rows)).collect();
+            for (k, model) in self.targets.iter().enumerate() {
+                let part = compute(py, threads, || body(model, &chunk));
+                take(k, part?);
+            }
+            py.check_signals()?;
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Model {
+    /// Reads a model file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let targets = py.detach(|| Fitted::load_all(path)).map_err(to_python)?;
+        Ok(Self { targets })
+    }
+
+    /// Writes a model file, whole or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| Fitted::save_all(&self.targets, path)).map_err(to_python)
+    }
+
+    /// What a model file of it holds.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| Fitted::to_bytes(&self.targets)).map_err(to_python)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Makes a model from such bytes.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let targets = py.detach(|| Fitted::from_bytes(bytes)).map_err(to_python)?;
+        Ok(Self { targets })
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let bytes = slf.get().to_bytes(slf.py())?;
+        Ok((slf.get_type().getattr("from_bytes")?, (bytes,)))
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
+    /// The same with names for the columns and the targets.
+    fn named(&self, columns: Option<Vec<String>>, targets: Option<Vec<String>>) -> Self {
+        let mut all = self.targets.clone();
+        for (k, model) in all.iter_mut().enumerate() {
+            model.column_names.clone_from(&columns);
+            if let Some(name) = targets.as_ref().and_then(|names| names.get(k)) {
+                model.attachments.insert(TARGET.into(), Value::from(name.as_str()));
+            }
+        }
+        Self { targets: all }
+    }
+
+    /// Everything about it that is not an array of many numbers, as JSON.
+    fn describe(&self) -> String {
+        let first = &self.targets[0];
+        let each = |pick: fn(&Fitted) -> Value| self.targets.iter().map(pick).collect::<Vec<_>>();
+        let described = json!({
+            "version": first.version(),
+            "columns": first.columns(),
+            "column_names": first.column_names,
+            "attachments": first.attachments,
+            "config": first.config(),
+            "engine": first.engine(),
+            "features": first.features(),
+            "degrees": first.projections().degrees(),
+            "columns_scales": first.scaler().x,
+            "report": first.report(),
+            "hyperparameters": each(|m| json!(m.hyperparameters())),
+            "target_names": each(|m| json!(m.attachments.get(TARGET))),
+            "relevance": each(|m| json!(m.relevance())),
+            "noise_std": each(|m| json!(m.noise_std())),
+            "constant": each(|m| json!(m.constant())),
+            "log_marginal_likelihood": each(|m| json!(m.log_marginal_likelihood())),
+            "likelihood_error": each(|m| json!(m.likelihood_error())),
+        });
+        described.to_string()
+    }
+
+    /// The projections, one row per direction.
+    fn directions<'py>(&self, py: Python<'py>) -> PyResult<Array2<'py>> {
+        array_2d(py, self.targets[0].projections().matrix().clone())
+    }
+
+    /// The mean of each target at each row.
+    fn mean<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        threads: usize,
+    ) -> PyResult<Vec<Array<'py>>> {
+        let x = matrix(&x)?;
+        let mut means = vec![Vec::with_capacity(x.rows()); self.targets.len()];
+        self.chunks(
+            py,
+            x.rows(),
+            threads,
+            |model, chunk| model.predict_mean(x.choose(chunk)),
+            |k, mut part| means[k].append(&mut part),
+        )?;
+        Ok(means.into_iter().map(|mean| array(py, mean)).collect())
+    }
+
+    /// Mean and standard deviation of each target at each row, and the interval of this level.
+    #[pyo3(signature = (x, threads, noise_std=None, level=None))]
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        threads: usize,
+        noise_std: Option<PyReadonlyArray1<'py, f64>>,
+        level: Option<f64>,
+    ) -> PyResult<Vec<Predicted<'py>>> {
+        let x = matrix(&x)?;
+        let noise = noise_std.as_ref().map(slice).transpose()?;
+        let empty = || Vec::with_capacity(x.rows());
+        let with_ends = level.is_some();
+        let mut parts: Vec<[Vec<f64>; 4]> = self
+            .targets
+            .iter()
+            .map(|_| {
+                let ends = if with_ends { [empty(), empty()] } else { [Vec::new(), Vec::new()] };
+                let [lower, upper] = ends;
+                [empty(), empty(), lower, upper]
+            })
+            .collect();
+        let predict = |model: &Fitted, chunk: &[usize]| -> Result<_> {
+            let rows = x.choose(chunk);
+            let p = match noise {
+                Some(noise) => {
+                    let known: Vec<f64> = chunk.iter().map(|i| noise[*i]).collect();
+                    model.predict_with_noise(rows, &known)?
+                }
+                None => model.predict(rows)?,
+            };
+            let ends = level.map(|level| p.interval(level)).transpose()?;
+            Ok((p, ends))
+        };
+        self.chunks(py, x.rows(), threads, predict, |k, (p, ends)| {
+            let [mean, std, lower, upper] = &mut parts[k];
+            std.append(&mut p.std());
+            mean.extend(p.mean);
+            if let Some((mut low, mut high)) = ends {
+                lower.append(&mut low);
+                upper.append(&mut high);
+            }
+        })?;
+        let arrays = |[mean, std, lower, upper]: [Vec<f64>; 4]| {
+            let ends = with_ends.then(|| (array(py, lower), array(py, upper)));
+            (array(py, mean), array(py, std), ends)
+        };
+        Ok(parts.into_iter().map(arrays).collect())
+    }
+
+    /// Mean of each target at the rows, and the covariance of f there.
+    fn joint<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        threads: usize,
+    ) -> PyResult<Vec<(Array<'py>, Array2<'py>)>> {
+        let x = matrix(&x)?;
+        let all = self.each(py, threads, |model| model.joint(x))?;
+        all.into_iter().map(|(mean, cov)| Ok((array(py, mean), array_2d(py, cov)?))).collect()
+    }
+
+    /// Functions drawn from the posterior or the prior at the rows: one row per function.
+    fn functions<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        count: usize,
+        seed: u64,
+        prior: bool,
+        threads: usize,
+    ) -> PyResult<Vec<Array2<'py>>> {
+        let x = matrix(&x)?;
+        let all = self.each(py, threads, |model| {
+            let functions = if prior {
+                model.prior_functions(count, seed)?
+            } else {
+                model.functions(count, seed)?
+            };
+            functions.evaluate(x)
+        })?;
+        all.into_iter().map(|f| array_2d(py, f)).collect()
+    }
+
+    /// Mean and standard deviation of each sub-kernel's function at the rows: one row per function.
+    fn components<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        threads: usize,
+    ) -> PyResult<Vec<Vec<(Array<'py>, Array<'py>)>>> {
+        let x = matrix(&x)?;
+        let all = self.each(py, threads, |model| model.components(x))?;
+        let root = |variance: Vec<f64>| variance.into_iter().map(f64::sqrt).collect();
+        let arrays = |c: raysum::Component| (array(py, c.mean), array(py, root(c.variance)));
+        Ok(all.into_iter().map(|target| target.into_iter().map(arrays).collect()).collect())
+    }
+
+    /// Gradient of the mean along each column at the rows.
+    fn gradient<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        threads: usize,
+    ) -> PyResult<Vec<Array2<'py>>> {
+        let x = matrix(&x)?;
+        let all = self.each(py, threads, |model| model.mean_gradient(x))?;
+        all.into_iter().map(|slopes| array_2d(py, slopes)).collect()
+    }
+
+    /// Mean and standard deviation at each training row without that row.
+    fn leave_one_out<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Given<'py>,
+        threads: usize,
+    ) -> PyResult<Vec<(Array<'py>, Array<'py>)>> {
+        let all = Rows::from(rows)
+            .borrow(py, true, |data| self.by_target(py, threads, data, Fitted::leave_one_out))?;
+        let arrays = |p: Prediction| {
+            let std = p.std();
+            (array(py, p.mean), array(py, std))
+        };
+        Ok(all.into_iter().map(arrays).collect())
+    }
+
+    /// The model after more rows have come in, at the same hyperparameters.
+    fn updated(&self, py: Python<'_>, rows: Given<'_>, threads: usize) -> PyResult<Self> {
+        let targets = Rows::from(rows).borrow(py, true, |data| {
+            self.by_target(py, threads, data, |model, data| {
+                let mut model = model.clone();
+                model.update(data)?;
+                Ok(model)
+            })
+        })?;
+        Ok(Self { targets })
+    }
+}
+
+impl Model {
+    /// One result per target, from the rows with that target alone.
+    fn by_target<T: Send>(
+        &self,
+        py: Python<'_>,
+        threads: usize,
+        data: &Dataset<'_>,
+        body: impl Fn(&Fitted, &Dataset<'_>) -> Result<T> + Sync,
+    ) -> PyResult<Vec<T>> {
+        let one = |(model, y): (&Fitted, &&[f64])| {
+            compute(py, threads, || {
+                let mut one = Dataset::rows_of(data.x(), &[*y])?;
+                if let Some(weights) = data.weights() {
+                    one = one.weighted(weights)?;
+                }
+                if let Some(noise_std) = data.noise_std() {
+                    one = one.with_noise_std(noise_std)?;
+                }
+                body(model, &one)
+            })
+        };
+        let (expected, found) = (self.targets.len(), data.targets().len());
+        if found != expected {
+            return Err(to_python(raysum::Error::TargetCount { expected, found }));
+        }
+        self.targets.iter().zip(data.targets()).map(one).collect()
+    }
+}

@@ -1,0 +1,364 @@
+"""The scikit-learn estimator: parameters, fit, files."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+
+from . import _inputs, _raysum, _settings
+from ._progress import reporting
+from ._questions import Questions
+from ._table import Table
+
+
+class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Gaussian-process regression by a sum of functions of one-dimensional projections.
+
+    The model of Delbridge, Bindel and Wilson (2020): the data is looked at along many directions,
+    and one smooth function is learned for each. Columns are standardised inside; nothing has to
+    be scaled beforehand.
+
+    Parameters
+    ----------
+    model : str, default="dpa-ard"
+        A configuration by name: "dpa-ard" (20 diverse directions, a length-scale per column),
+        "ppr" (learned directions), "rpa-ard", "dpa", "rpa-1", "rpa-2", "rpa-3", "single-rp",
+        "gam" (one function per column), "rbf-ard" and "imq-ard" (all columns in one kernel),
+        "dpa-ard-ski" and "rpa-1-ski". The parameters below change parts of it; None leaves the
+        model's own.
+    n_projections : int or "d", default=None
+        Number of one-dimensional projections; "d" for as many as there are columns.
+    degrees : str or list of int, default=None
+        The number of dimensions of each projection, as "4x1,4x2" or [1, 1, 1, 1, 2, 2, 2, 2].
+    kernel : {"rbf", "cosine", "matern12", "matern32", "matern52", "imq"}, default=None
+        The sub-kernel.
+    directions : {"axes", "gaussian", "sphere", "diverse", "energy"}, default=None
+        How directions are chosen.
+    ard : bool, default=None
+        Learn a length-scale per column, and apply it before projecting.
+    learn_weights : bool, default=None
+        Learn a weight per sub-kernel; otherwise all weigh the same.
+    learn_directions : bool, default=None
+        Learn the directions too, from those chosen; `ard` must be False.
+    engine : {"auto", "dense", "weight", "ski"}, default=None
+        Who does the algebra. "auto" takes the cheaper of "dense" (any model, up to 30,000 rows)
+        and "weight" (linear in the rows); the results are the same. "ski" is the paper's.
+    ski : dict, default=None
+        Settings of the ski engine: "grid", "probes", "cg_tolerance", "cg_iterations",
+        "exact_variance".
+    optimizer : {"lbfgs", "adam"}, default="lbfgs"
+        How hyperparameters are searched; "adam" is the paper's recipe, and slower.
+    max_evaluations : int, default=None
+        Most evaluations of the likelihood per start.
+    n_restarts : int, default=0
+        Further starting points of the search; the best marginal likelihood wins.
+    subset : int, default=None
+        Search hyperparameters on this many random rows; the model still learns from all. By
+        default searches over more than 20,000 rows begin on 10,000 and end on all.
+    noise_bounds : (float, float), default=(1e-4, 10.0)
+        Range of the noise variance, as a share of the target's variance: never below the first,
+        and above the second only against a prior that grows steep there.
+    random_state : int, RandomState instance or None, default=0
+        The seed of everything random. The same integer gives the same bits on any number of
+        threads.
+    n_jobs : int, default=None
+        Threads. None: all cores, or as many as RAYON_NUM_THREADS or OMP_NUM_THREADS say (joblib's
+        workers have their share there); -1: all cores.
+    verbose : int, default=0
+        1 shows a progress bar (lines, if tqdm is not installed), 2 a line for each evaluation.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X had names that are all strings.
+    n_outputs_ : int
+        Number of targets. Several targets share their hyperparameters.
+    relevance_ : dict of str to float
+        How much each column matters, the most relevant first: shares of the root-mean-square
+        slope of the mean, per standard deviation of the column. An ndarray of one share per
+        target, if y has two dimensions.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        The same in the order of the columns, as scikit-learn names it; the mean over targets.
+    directions_ : ndarray of shape (n_directions, n_features_in_)
+        The projections; a sub-kernel of degree D has D rows.
+    degrees_ : list of int
+        The degree of each sub-kernel.
+    length_scales_ : ndarray
+        In standardised units: one per column where the model has `ard`, else one per row of
+        `directions_`.
+    weights_ : ndarray of shape (n_components,)
+        The share of each sub-kernel in the prior variance.
+    scale_ : float
+        The prior variance, as a share of the target's variance.
+    noise_std_ : float or ndarray of shape (n_outputs_,)
+        Standard deviation of the noise, in the target's units.
+    constant_ : float or ndarray of shape (n_outputs_,)
+        What the functions are added to, in the target's units.
+    engine_ : str
+        The engine that holds the posterior.
+    n_iter_ : int
+        Evaluations of the likelihood.
+    history_ : ndarray with the fields "rows", "start", "evaluation", "objective"
+        The search, evaluation by evaluation, with the best objective so far: log marginal
+        likelihood plus log prior. Not there after `load`.
+    log_marginal_likelihood_error_ : float or ndarray of shape (n_outputs_,)
+        Standard error of `log_marginal_likelihood`: 0 but with the ski engine.
+
+    See Also
+    --------
+    sklearn.gaussian_process.GaussianProcessRegressor : All columns in one kernel, any kernel.
+
+    References
+    ----------
+    I. Delbridge, D. Bindel, A. G. Wilson, "Randomly Projected Additive Gaussian Processes for
+    Regression", ICML 2020.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from raysum import ProjectedAdditiveGPRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> gp = ProjectedAdditiveGPRegressor().fit(X, y)
+    >>> sorted(list(gp.relevance_)[:2])
+    ['bmi', 's5']
+    >>> mean, lower, upper = gp.predict(X[:2], interval=0.9)
+    >>> bool((lower < y[:2]).all())
+    True
+    """
+
+    _parameter_constraints = _settings.CONSTRAINTS
+
+    def __init__(
+        self,
+        model: str = "dpa-ard",
+        *,
+        n_projections: int | str | None = None,
+        degrees: Any = None,
+        kernel: str | None = None,
+        directions: str | None = None,
+        ard: bool | None = None,
+        learn_weights: bool | None = None,
+        learn_directions: bool | None = None,
+        engine: str | None = None,
+        ski: dict[str, Any] | None = None,
+        optimizer: str = "lbfgs",
+        max_evaluations: int | None = None,
+        n_restarts: int = 0,
+        subset: int | None = None,
+        noise_bounds: tuple[float, float] = (1e-4, 10.0),
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.model = model
+        self.n_projections = n_projections
+        self.degrees = degrees
+        self.kernel = kernel
+        self.directions = directions
+        self.ard = ard
+        self.learn_weights = learn_weights
+        self.learn_directions = learn_directions
+        self.engine = engine
+        self.ski = ski
+        self.optimizer = optimizer
+        self.max_evaluations = max_evaluations
+        self.n_restarts = n_restarts
+        self.subset = subset
+        self.noise_bounds = noise_bounds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, noise_std: Any = None
+    ) -> ProjectedAdditiveGPRegressor:
+        """Find hyperparameters by the marginal likelihood, and learn from all rows.
+
+        Ctrl-C stops it; the estimator then stays as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to learn from: NumPy, pandas or polars. Arrays of 64-bit floats in C or Fortran
+            order are not copied.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The target, or several.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts; a row of weight 3 as three equal ones.
+        noise_std : float or array-like of shape (n_samples,), default=None
+            Known standard deviation of each row's noise, in the target's units; for one target.
+            Noise that the fit finds comes on top.
+
+        Returns
+        -------
+        self : ProjectedAdditiveGPRegressor
+            The fitted estimator.
+        """
+        self._validate_params()
+        settings = _settings.settings(self)
+        # What is noted of X while it is checked becomes this estimator's after the fit.
+        seen = clone(self)
+        rows, dimensions = _inputs.rows(seen, X, y, sample_weight, noise_std, reset=True, least=2)
+        with reporting(int(self.verbose)) as progress:
+            model, history = _raysum.fit(rows, settings, _inputs.threads(self.n_jobs), progress)
+        names = getattr(seen, "feature_names_in_", None)
+        columns = None if names is None else list(names)
+        self._see(seen.n_features_in_, names)
+        self._table = None
+        self._several = dimensions == 2
+        self._take(model.named(columns, _inputs.target_names(y)))
+        fields = [("rows", int), ("start", int), ("evaluation", int), ("objective", float)]
+        self.history_ = np.array(history, dtype=fields)
+        self._warn()
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, sample_weight: Any = None, noise_std: Any = None
+    ) -> ProjectedAdditiveGPRegressor:
+        """Take in more rows, at the hyperparameters of the first call.
+
+        The first call, or `fit`, searches hyperparameters: give it enough rows to find them. Later
+        calls leave them as they are, and mean, interval and likelihood become those of all rows so
+        far; with the weight engine at a cost that does not depend on their number.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            More rows; a single one will do.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
+        noise_std : float or array-like of shape (n_samples,), default=None
+            Known standard deviation of each row's noise.
+
+        Returns
+        -------
+        self : ProjectedAdditiveGPRegressor
+            The fitted estimator.
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, y, sample_weight, noise_std)
+        self._validate_params()
+        rows = self._further_rows(X, y, sample_weight, noise_std)
+        self._take(self._model.updated(rows, _inputs.threads(self.n_jobs)))
+        return self
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file that the command line and the Rust library read as well.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. It appears whole or not at all.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> from raysum import ProjectedAdditiveGPRegressor
+        >>> X = np.random.default_rng(0).normal(size=(50, 2))
+        >>> gp = ProjectedAdditiveGPRegressor().fit(X, X[:, 0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "model.raysum")
+        ...     gp.save(path)
+        ...     again = ProjectedAdditiveGPRegressor.load(path)
+        >>> bool((again.predict(X) == gp.predict(X)).all())
+        True
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        self._model.save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> ProjectedAdditiveGPRegressor:
+        """Read a model file, whoever has written it.
+
+        A model that the command line has fitted on a table with text columns takes frames with
+        these columns as they are.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        estimator : ProjectedAdditiveGPRegressor
+            A fitted estimator, with the parameters that would fit it again.
+        """
+        model = _raysum.Model.load(path)
+        description = json.loads(model.describe())
+        estimator = cls(**_settings.parameters(description))
+        estimator._several = len(description["noise_std"]) > 1
+        estimator._table = Table.of(description["attachments"])
+        names = description["column_names"]
+        names = None if names is None else np.array(names, dtype=object)
+        estimator._see(description["columns"], names)
+        estimator._take(model)
+        return estimator
+
+    def _see(self, columns: int, names: np.ndarray | None) -> None:
+        """Notes the columns of X, under scikit-learn's names."""
+        self.n_features_in_ = columns
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _take(self, model: _raysum.Model) -> None:
+        """Makes this the fitted model."""
+        d = self._description = json.loads(model.describe())
+        self._model = model
+        found = d["hyperparameters"][0]
+        self._noise_stds = d["noise_std"]
+        self.n_outputs_ = len(self._noise_stds)
+        self.engine_ = d["engine"]
+        self.n_iter_ = d["report"]["evaluations"]
+        self.directions_ = model.directions()
+        self.degrees_ = d["degrees"]
+        scales = found["column_length_scales"] or found["length_scales"]
+        self.length_scales_ = np.array(scales)
+        variances = np.array(found["variances"])
+        self.scale_ = float(variances.sum())
+        self.weights_ = variances / self.scale_
+        self.noise_std_ = self._each(self._noise_stds)
+        self.constant_ = self._each(d["constant"])
+        self.log_marginal_likelihood_error_ = self._each(d["likelihood_error"])
+        shares = np.array(d["relevance"])
+        self.feature_importances_ = shares.mean(axis=0)
+        order = np.argsort(-self.feature_importances_, kind="stable")
+        names = d["column_names"] or [f"x{i}" for i in range(d["columns"])]
+        self.relevance_ = {
+            names[i]: shares[:, i] if self._several else float(shares[0, i]) for i in order
+        }
+
+    def _warn(self) -> None:
+        """Says what a person should know of the search."""
+        report = self._description["report"]
+        if report["hit_limit"]:
+            warnings.warn(
+                "the search ended at its limit of evaluations; raise max_evaluations",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if report["unconverged"]:
+            warnings.warn(
+                f"conjugate gradients did not converge at {report['unconverged']} of "
+                f"{report['evaluations']} evaluations, where the search stepped back; raise the "
+                "lower of noise_bounds, or cg_iterations",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")

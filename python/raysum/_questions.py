@@ -1,0 +1,297 @@
+"""What can be asked of a fitted model; `_estimator.py` has how it is fitted."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from . import _inputs, _raysum
+from ._table import Table
+
+LARGEST_ROOT = np.sqrt(np.finfo(np.float64).max)
+
+
+class Questions(TransformerMixin):
+    """The methods of a fitted estimator. Answers for several targets have one more dimension."""
+
+    _model: _raysum.Model
+    _description: dict[str, Any]
+    _table: Table | None
+    _noise_stds: list[float]
+    _several: bool
+    degrees_: list[int]
+    n_outputs_: int
+    n_jobs: int | None
+
+    def _ask(self, X: Any) -> tuple[np.ndarray, int]:
+        check_is_fitted(self)
+        return _inputs.features(self, X), _inputs.threads(self.n_jobs)
+
+    def _join(self, answers: list[np.ndarray], axis: int = 1) -> np.ndarray:
+        """The answers for each target as one array: y's own shape decides."""
+        return np.stack(answers, axis=axis) if self._several else answers[0]
+
+    def predict(
+        self,
+        X: Any,
+        return_std: bool = False,
+        return_cov: bool = False,
+        interval: float | None = None,
+        noise_std: Any = None,
+    ) -> Any:
+        """Predict the target, with its uncertainty if asked for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+        return_std : bool, default=False
+            Also return the standard deviation of a new observation at each row: that of the
+            function and of the noise.
+        return_cov : bool, default=False
+            Also return the covariance of new observations at all rows; not with `return_std` or
+            `interval`.
+        interval : float, default=None
+            Also return the ends of the interval that holds a new observation with this
+            probability, such as 0.95.
+        noise_std : float or array-like of shape (n_samples,), default=None
+            Known standard deviation of the noise at these rows, in the target's units. It comes
+            on top of the noise that the fit has found.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The mean.
+        std : ndarray of the same shape
+            Standard deviations, with `return_std`.
+        cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs)
+            Covariances, with `return_cov`.
+        lower, upper : ndarrays of the same shape as `mean`
+            Ends of the interval, with `interval`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from raysum import ProjectedAdditiveGPRegressor
+        >>> X = np.linspace(0, 6, 60)[:, None]
+        >>> gp = ProjectedAdditiveGPRegressor(model="gam").fit(X, np.sin(X[:, 0]))
+        >>> mean, lower, upper = gp.predict([[2.0], [20.0]], interval=0.95)
+        >>> print(np.round(mean[0], 2), upper[1] - lower[1] > upper[0] - lower[0])
+        0.91 True
+        """
+        if return_cov and (return_std or interval is not None):
+            raise ValueError("return_cov goes neither with return_std nor with interval.")
+        if interval is not None and not (isinstance(interval, Real) and 0 < interval < 1):
+            raise ValueError(f"interval is {interval!r}, but must be a number between 0 and 1.")
+        X, threads = self._ask(X)
+        known = _inputs.noise_of(noise_std, X)
+        if return_cov:
+            return self._with_covariance(X, threads, known)
+        if not return_std and interval is None:
+            return self._join(self._model.mean(X, threads))
+        answers = self._model.predict(X, threads, known, interval)
+        parts = [[mean for mean, _, _ in answers]]
+        if return_std:
+            parts.append([std for _, std, _ in answers])
+        ends = [pair for _, _, pair in answers if pair is not None]
+        if ends:
+            parts.append([lower for lower, _ in ends])
+            parts.append([upper for _, upper in ends])
+        return tuple(self._join(part) for part in parts)
+
+    def _with_covariance(self, X: np.ndarray, threads: int, known: Any) -> Any:
+        means, covariances = [], []
+        marginals = self._model.predict(X, threads, known)
+        for (mean, covariance), (_, std, _) in zip(self._model.joint(X, threads), marginals):
+            # Of observations, with their noise; squares beyond the largest number are cut to it.
+            np.fill_diagonal(covariance, np.minimum(std, LARGEST_ROOT) ** 2)
+            means.append(mean)
+            covariances.append(covariance)
+        return self._join(means), self._join(covariances, axis=2)
+
+    def sample_y(
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: Any = 0,
+        noise: bool = True,
+        prior: bool = False,
+    ) -> np.ndarray:
+        """Draw new observations at the rows of X, or functions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples_X, n_features)
+            Where to draw.
+        n_samples : int, default=1
+            How many to draw.
+        random_state : int, RandomState instance or None, default=0
+            The seed. Of the same seed function k is the same function in every call, at any rows
+            and however many are drawn.
+        noise : bool, default=True
+            Add noise, so that the draws scatter as `predict(X, return_std=True)` says. Without,
+            they are draws of the smooth function behind the observations.
+        prior : bool, default=False
+            Draw from what the model held possible before it saw the rows.
+
+        Returns
+        -------
+        y_samples : ndarray of shape (n_samples_X, n_samples) or \
+                (n_samples_X, n_outputs, n_samples)
+            The draws.
+        """
+        X, threads = self._ask(X)
+        if not (isinstance(n_samples, Integral) and 1 <= int(n_samples) < 2**32):
+            raise ValueError(f"n_samples is {n_samples!r}, but must be a number from 1.")
+        seed = _inputs.seed(random_state)
+        draws = [f.T for f in self._model.functions(X, n_samples, seed, prior, threads)]
+        if noise:
+            rng = np.random.default_rng(seed)
+            for drawn, std in zip(draws, self._noise_stds):
+                drawn += std * rng.standard_normal(drawn.shape)
+        return self._join(draws)
+
+    def components(self, X: Any, return_std: bool = False) -> Any:
+        """The function along each direction, at the rows of X.
+
+        Together with `constant_` they add up to the predicted mean.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to look at.
+        return_std : bool, default=False
+            Also return the standard deviation of each function.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples, n_components) or \
+                (n_samples, n_outputs, n_components)
+            The mean of each function.
+        std : ndarray of the same shape
+            Standard deviations, with `return_std`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from raysum import ProjectedAdditiveGPRegressor
+        >>> X = np.random.default_rng(0).normal(size=(80, 2))
+        >>> gp = ProjectedAdditiveGPRegressor(model="gam").fit(X, X[:, 0] ** 2 + X[:, 1])
+        >>> values = gp.components(X)
+        >>> np.allclose(values.sum(axis=1) + gp.constant_, gp.predict(X))
+        True
+        """
+        X, threads = self._ask(X)
+        answers = self._model.components(X, threads)
+        values = self._join([np.stack([m for m, _ in target], axis=-1) for target in answers])
+        if not return_std:
+            return values
+        return values, self._join([np.stack([s for _, s in t], axis=-1) for t in answers])
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The means of `components`, as scikit-learn calls it; of several targets side by side.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to look at.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components * n_outputs)
+            The functions' values; a frame after `set_output(transform="pandas")`.
+        """
+        values = self.components(X)
+        return values.reshape(len(values), -1)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the columns that `transform` makes.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Not used; here because scikit-learn has it.
+
+        Returns
+        -------
+        names : ndarray of str objects
+            `component0`, …; for several targets with the target's number before it.
+        """
+        check_is_fitted(self)
+        names = [f"component{j}" for j in range(len(self.degrees_))]
+        if self._several:
+            names = [f"target{k}_{name}" for k in range(self.n_outputs_) for name in names]
+        return np.array(names, dtype=object)
+
+    def gradient(self, X: Any) -> np.ndarray:
+        """The slope of the predicted mean along each column, at the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to look at.
+
+        Returns
+        -------
+        slopes : ndarray of shape (n_samples, n_features) or (n_samples, n_outputs, n_features)
+            Change of the target per unit of the column.
+        """
+        X, threads = self._ask(X)
+        return self._join(self._model.gradient(X, threads))
+
+    def loo(self, X: Any, y: Any, sample_weight: Any = None, noise_std: Any = None) -> Any:
+        """What would have been predicted for each training row without that row.
+
+        In closed form and at the same hyperparameters, so it costs no more than a prediction. The
+        model does not keep its training rows: hand them in again, all of them and as they were.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The training rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights, if the fit had any.
+        noise_std : float or array-like of shape (n_samples,), default=None
+            Their known noise, if the fit had any.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The mean; of rows with a weight above 0.
+        std : ndarray of the same shape
+            Standard deviation of a new observation.
+        """
+        check_is_fitted(self)
+        rows = self._further_rows(X, y, sample_weight, noise_std)
+        answers = self._model.leave_one_out(rows, _inputs.threads(self.n_jobs))
+        return self._join([mean for mean, _ in answers]), self._join([std for _, std in answers])
+
+    def _further_rows(self, X: Any, y: Any, sample_weight: Any, noise_std: Any) -> _inputs.Rows:
+        """Rows with the targets of this model."""
+        rows, dimensions = _inputs.rows(self, X, y, sample_weight, noise_std, reset=False, least=1)
+        if dimensions != 1 + self._several or len(rows.targets) != self.n_outputs_:
+            shapes = {1: "one dimension", 2: f"{len(rows.targets)} column(s)"}
+            fitted = f"{self.n_outputs_} column(s)" if self._several else "one dimension"
+            raise ValueError(f"y has {shapes[dimensions]}, but the y of the fit had {fitted}.")
+        return rows
+
+    def log_marginal_likelihood(self) -> Any:
+        """The log marginal likelihood of the training rows, of the standardised target.
+
+        Returns
+        -------
+        log_likelihood : float or ndarray of shape (n_outputs,)
+            log p(y | X) at the hyperparameters that were found. With the ski engine it is an
+            estimate, and `log_marginal_likelihood_error_` its standard error.
+        """
+        check_is_fitted(self)
+        return self._each(self._description["log_marginal_likelihood"])
+
+    def _each(self, values: list[float]) -> Any:
+        return np.array(values) if self._several else float(values[0])

@@ -1,0 +1,155 @@
+"""The estimator's parameters as the compiled part's settings, and back."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
+
+from . import _inputs, _raysum
+
+NAMES = _raysum.names()
+#: More would be a typing error.
+LARGEST_COUNT = 2**53
+
+
+def _named(kind: str) -> StrOptions:
+    return StrOptions(set(NAMES[kind]))
+
+
+def _count(least: int, most: int = LARGEST_COUNT) -> Interval:
+    return Interval(Integral, least, most, closed="both")
+
+
+#: What scikit-learn checks of each parameter.
+CONSTRAINTS: dict[str, list[Any]] = {
+    "model": [_named("model")],
+    "n_projections": [_count(1, 1_000_000), StrOptions({"d"}), None],
+    "degrees": [str, "array-like", None],
+    "kernel": [_named("kernel"), None],
+    "directions": [_named("directions"), None],
+    "ard": ["boolean", None],
+    "learn_weights": ["boolean", None],
+    "learn_directions": ["boolean", None],
+    "engine": [_named("engine"), None],
+    "ski": [dict, None],
+    "optimizer": [_named("optimizer")],
+    "max_evaluations": [_count(1), None],
+    "n_restarts": [_count(0, 1000)],
+    "subset": [_count(2), None],
+    "noise_bounds": ["array-like"],
+    "random_state": [_count(0, _inputs.LARGEST_SEED), "random_state"],
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
+}
+
+
+#: What it checks of each of the settings in `ski`.
+SKI_CONSTRAINTS: dict[str, list[Any]] = {
+    "grid": [_count(16), None],
+    "probes": [_count(2, 10_000), None],
+    "cg_tolerance": [Interval(Real, 0, 1, closed="neither"), None],
+    "cg_iterations": [_count(1), None],
+    "exact_variance": ["boolean", None],
+}
+
+
+def settings(estimator: Any) -> dict[str, Any]:
+    """What to fit and how."""
+    e = estimator
+    if isinstance(e.n_projections, bool):
+        raise ValueError(f"n_projections is {e.n_projections}, but must be a number.")
+    if e.n_projections is not None and e.degrees is not None:
+        raise ValueError(
+            "n_projections and degrees say the same in two ways; give at most one of them."
+        )
+    engine = e.engine or json.loads(_raysum.preset(e.model))["engine"]
+    return {
+        "model": e.model,
+        "degrees": _degrees(e.n_projections, e.degrees),
+        "kernel": e.kernel,
+        "directions": e.directions,
+        "ard": _flag(e.ard),
+        "learn_weights": _flag(e.learn_weights),
+        "learn_directions": _flag(e.learn_directions),
+        "engine": e.engine,
+        "optimizer": e.optimizer,
+        "max_evaluations": e.max_evaluations,
+        "subset": e.subset,
+        "starts": e.n_restarts + 1,
+        "noise_bounds": _noise_bounds(e.noise_bounds),
+        "seed": _inputs.seed(e.random_state),
+        "ski": _ski(e.ski, engine),
+    }
+
+
+def parameters(description: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that would fit such a model: a preset, and what differs from it."""
+    config = description["config"]
+    name = description["attachments"].get("preset")
+    name = name if name in NAMES["model"] else "dpa-ard"
+    usual = json.loads(_raysum.preset(name))
+    found: dict[str, Any] = {"model": name}
+    for key in ("degrees", "kernel", "directions", "ard", "learn_weights", "learn_directions"):
+        if config[key] != usual[key]:
+            found[key] = config[key]
+    if config["engine"] != usual["engine"]:
+        found["engine"] = config["engine"]
+    if config["ski"] != usual["ski"]:
+        ski = config["ski"]
+        values = (ski[key] for key in ("grid", "probes", "tolerance", "iterations"))
+        given = dict(zip(SKI_CONSTRAINTS, (*values, ski["exact_variance"])))
+        found["ski"] = {key: value for key, value in given.items() if value is not None}
+    found["optimizer"] = config["optimizer"]
+    found["max_evaluations"] = config["max_evaluations"]
+    found["subset"] = config["subset"]
+    found["n_restarts"] = config["starts"] - 1
+    found["noise_bounds"] = tuple(config["noise_bounds"])
+    found["random_state"] = config["seed"]
+    return found
+
+
+def _flag(value: Any) -> bool | None:
+    return None if value is None else bool(value)
+
+
+def _degrees(n_projections: Any, degrees: Any) -> str | None:
+    if n_projections is not None:
+        return f"{n_projections}x1"
+    if degrees is None or isinstance(degrees, str):
+        return degrees
+    each = np.atleast_1d(degrees).tolist()
+    if not each or not all(type(degree) is int and degree > 0 for degree in each):
+        raise ValueError(
+            f"degrees is {degrees!r}, but must be a text like '4x1,4x2' or a list with the degree "
+            "of each sub-kernel, from 1."
+        )
+    return ",".join(f"{len(list(same))}x{degree}" for degree, same in groupby(each))
+
+
+def _noise_bounds(bounds: Any) -> tuple[float, float]:
+    bounds = list(np.ravel(bounds))
+    if len(bounds) != 2 or not all(isinstance(bound, Real) for bound in bounds):
+        raise ValueError(f"noise_bounds must be two numbers, low and high. Got {bounds!r} instead.")
+    return float(bounds[0]), float(bounds[1])
+
+
+def _ski(options: dict[str, Any] | None, engine: str) -> dict[str, Any]:
+    given = options or {}
+    for name in given:
+        if name not in SKI_CONSTRAINTS:
+            known = ", ".join(SKI_CONSTRAINTS)
+            raise ValueError(f"unknown ski option {name!r}; known are: {known}")
+    validate_parameter_constraints(SKI_CONSTRAINTS, given, caller_name="ski")
+    if given and engine != "ski":
+        raise ValueError("ski holds settings of the ski engine; give engine='ski' too.")
+    options = {name: given.get(name) for name in SKI_CONSTRAINTS}
+    return {**options, "exact_variance": _flag(options["exact_variance"])}

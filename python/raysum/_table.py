@@ -1,0 +1,72 @@
+"""Text columns of models that the command line has fitted: it encodes them, and keeps how."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+
+class Table:
+    """How the columns of a table become numbers, as it stands in a model file."""
+
+    def __init__(self, description: dict[str, Any]) -> None:
+        #: Name and categories of each column; None for numbers.
+        self.columns: list[tuple[str, list[str] | None]] = []
+        for feature in description["features"]:
+            kind = feature["kind"]
+            text = kind["text"]["categories"] if isinstance(kind, dict) else None
+            self.columns.append((feature["name"], text))
+
+    @classmethod
+    def of(cls, attachments: dict[str, Any]) -> Table | None:
+        """The table of a model, if any of its columns holds texts."""
+        description = attachments.get("table")
+        table = cls(description) if description else None
+        if table is None or all(categories is None for _, categories in table.columns):
+            return None
+        return table
+
+    def describes(self, X: Any) -> bool:
+        """Whether X is a frame with the columns of the table, not yet encoded."""
+        names = getattr(X, "columns", None)
+        return names is not None and {name for name, _ in self.columns} <= set(names)
+
+    def encode(self, X: Any) -> np.ndarray:
+        """One column per number, one of zeros and ones per category."""
+        if len(X) == 0:
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        names = list(X.columns)
+        encoded: list[np.ndarray] = []
+        for name, categories in self.columns:
+            if names.count(name) > 1:
+                raise ValueError(f"X has {names.count(name)} columns named {name!r}.")
+            if categories is None:
+                encoded.append(np.asarray(X[name], dtype=np.float64))
+                continue
+            texts = np.asarray(X[name], dtype=object)
+            missing = np.array([_is_missing(text) for text in texts], dtype=bool)
+            if missing.any():
+                row = int(np.argmax(missing))
+                raise ValueError(f"Input X contains NaN at row {row}, column {name!r}.")
+            texts = np.array([str(text).strip() for text in texts], dtype=object)
+            known = np.isin(texts, categories)
+            if not known.all():
+                row = int(np.argmin(known))
+                warnings.warn(
+                    f"column {name!r} has {texts[row]!r} at row {row}, which the model has not "
+                    f"seen ({int((~known).sum())} such values); it is none of the known ones",
+                    UserWarning,
+                    stacklevel=4,
+                )
+            encoded.extend((texts == category).astype(np.float64) for category in categories)
+        return np.column_stack(encoded)
+
+
+def _is_missing(text: Any) -> bool:
+    """None, NaN, or the NA of pandas, which is not equal to anything either."""
+    try:
+        return text is None or bool(text != text)
+    except TypeError:
+        return True

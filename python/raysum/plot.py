@@ -1,0 +1,449 @@
+"""Pictures of a fitted model. matplotlib is an extra, so it is imported by the first picture."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import cycle
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.utils.validation import check_is_fitted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ._estimator import ProjectedAdditiveGPRegressor
+
+__all__ = ["calibration", "components", "convergence", "relevance"]
+
+# Okabe and Ito's: they stay apart for colour-blind eyes.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+GREY = "0.45"
+MOST_COMPONENTS = 6
+# More marks than this make a solid bar, and a slow picture.
+MOST_MARKS = 1000
+
+
+def components(
+    gp: ProjectedAdditiveGPRegressor,
+    X: Any,
+    components: Sequence[int] | None = None,
+    target: int = 0,
+    axs: Any = None,
+) -> np.ndarray:
+    """Draw the function along each direction: its mean and 2 standard deviations around it.
+
+    All have the same vertical scale, in the target's units; marks at the bottom are the rows. Bands
+    hold the function's level too, so they may be wide around a shape that is well known.
+
+    Where a direction is a single column, the horizontal axis is that column in its own units.
+    Otherwise it is the row's projection, of columns standardised by the rows given here and divided
+    by their length-scales, if columns have any; the title has the columns with the largest share.
+
+    Parameters
+    ----------
+    gp : ProjectedAdditiveGPRegressor
+        A fitted model with sub-kernels of degree 1.
+    X : array-like of shape (n_samples, n_features)
+        Rows to look at, best those of the fit; functions are drawn as far as they reach.
+    components : list of int, default=None
+        Which to draw, by their number in `gp.components(X)`. By default those whose means vary
+        most over X, at most 6, the first one most.
+    target : int, default=0
+        The number of the target, if there are several.
+    axs : array-like of Axes, default=None
+        Where to draw: one for each component. By default a new figure.
+
+    Returns
+    -------
+    axs : ndarray of Axes
+        One for each component, in their order.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from raysum import ProjectedAdditiveGPRegressor, plot
+    >>> X = np.random.default_rng(0).normal(size=(80, 2))
+    >>> gp = ProjectedAdditiveGPRegressor(model="gam").fit(X, X[:, 0] ** 2 + X[:, 1] / 2)
+    >>> axs = plot.components(gp, X)
+    >>> [ax.get_xlabel() for ax in axs]
+    ['x0', 'x1']
+    """
+    check_is_fitted(gp)
+    _check_number("target", target, gp.n_outputs_)
+    X, threads = gp._ask(X)
+    if len(X) < 2:
+        raise ValueError("X has 1 row, but functions are drawn from one row to the next.")
+    if components is None:
+        shown = _most_varying(gp, gp._model.components(X, threads)[target])
+    else:
+        shown = _checked_components(gp, components)
+    effect = f"contribution to {_target_name(gp, target)}"
+    axs = _grid(len(shown), effect) if axs is None else _checked_axes(axs, len(shown), effect)
+    for ax, j in zip(axs, shown):
+        view = _view(gp, X, j)
+        at = np.linspace(view.coordinate.min(), view.coordinate.max(), 200)
+        path = view.centre + np.outer(at, view.step)
+        _function(ax, at, *gp._model.components(path, threads)[target][j])
+        _rug(ax, view.coordinate)
+        ax.set_xlabel(view.label)
+        ax.set_title(view.title, fontsize="small")
+    _same_height(axs)
+    return axs
+
+
+class _View(NamedTuple):
+    """The coordinate t of rows along a direction; centre + t · step are rows that have it."""
+
+    coordinate: np.ndarray
+    centre: np.ndarray
+    step: np.ndarray
+    label: str
+    title: str
+
+
+def _view(gp: ProjectedAdditiveGPRegressor, X: np.ndarray, j: int) -> _View:
+    direction = gp.directions_[sum(gp.degrees_[:j])]
+    centre = X.mean(axis=0)
+    if np.count_nonzero(direction) == 1:
+        column = int(np.flatnonzero(direction)[0])
+        centre[column] = 0.0
+        step = (direction != 0).astype(float)
+        title = f"direction {j}" if np.count_nonzero(gp.directions_[:, column]) > 1 else ""
+        return _View(X[:, column], centre, step, _column_labels(gp, 24)[column], title)
+    if gp._description["config"]["ard"]:
+        direction = direction / gp.length_scales_
+    # A constant column says nothing of where a row is, and has no standard deviation.
+    varies = np.ptp(X, axis=0) > 0
+    direction = np.where(varies, direction, 0.0)
+    scale = np.where(varies, X.std(axis=0), 1.0)
+    step = direction * scale / (direction @ direction or 1.0)
+    coordinate = (X - centre) @ (direction / scale)
+    return _View(coordinate, centre, step, f"direction {j}", _largest(gp, direction))
+
+
+def _largest(gp: ProjectedAdditiveGPRegressor, direction: np.ndarray) -> str:
+    """The columns with the largest share in a direction, as the start of a sum."""
+    labels = _column_labels(gp, 11)
+    order = [i for i in np.argsort(-np.abs(direction), kind="stable") if direction[i]]
+    # As many as go above a panel.
+    most = 3 if sum(len(labels[i]) for i in order[:3]) <= 20 else 2
+    text = " ".join(("− " if direction[i] < 0 else "+ ") + labels[i] for i in order[:most])
+    text = text.removeprefix("+ ") if text.startswith("+") else text.replace("− ", "−", 1)
+    return text + (" + …" if len(order) > most else "")
+
+
+def _most_varying(gp: ProjectedAdditiveGPRegressor, functions: list[Any]) -> list[int]:
+    one = [j for j, degree in enumerate(gp.degrees_) if degree == 1]
+    if not one:
+        raise ValueError("only functions of one coordinate are drawn; the model has none.")
+    # Rounded, so that functions which are the same stay in their order.
+    variance = {j: float(f"{functions[j][0].var():.6g}") for j in one}
+    return sorted(one, key=lambda j: -variance[j])[:MOST_COMPONENTS]
+
+
+def _checked_components(gp: ProjectedAdditiveGPRegressor, components: Any) -> list[int]:
+    shown = list(np.ravel(components))
+    if not shown:
+        raise ValueError("components is empty; give the number of at least one.")
+    for j in shown:
+        _check_number("components", j, len(gp.degrees_))
+        if gp.degrees_[j] > 1:
+            raise ValueError(f"component {j} has {gp.degrees_[j]} coordinates; those drawn have 1.")
+    return [int(j) for j in shown]
+
+
+def _check_number(name: str, number: Any, count: int) -> None:
+    if not isinstance(number, Integral) or not 0 <= int(number) < count:
+        raise ValueError(f"{name}: there is no number {number}; there are 0 to {count - 1}.")
+
+
+def _checked_axes(axs: Any, count: int, label: str) -> np.ndarray:
+    axs = np.ravel(np.asarray(axs, dtype=object))
+    if len(axs) != count:
+        raise ValueError(f"axs has {len(axs)} axes, but {count} components are to be drawn.")
+    for ax in axs:
+        ax.set_ylabel(label)
+    return axs
+
+
+def _grid(count: int, label: str) -> np.ndarray:
+    columns = min(count, 2)
+    rows = -(-count // columns)
+    figure, axs = _subplots(2.6 * columns, 1.9 * rows, rows, columns, sharey=True, squeeze=False)
+    for ax in axs.flat[count:]:
+        figure.delaxes(ax)
+    # One for all: a panel may be lower than the label is long.
+    figure.supylabel(label, fontsize="medium")
+    return axs.ravel()[:count]
+
+
+def _function(ax: Axes, at: np.ndarray, mean: np.ndarray, std: np.ndarray) -> None:
+    ax.fill_between(at, mean - 2 * std, mean + 2 * std, color=COLOURS[0], alpha=0.2, lw=0)
+    ax.plot(at, mean, color=COLOURS[0])
+
+
+def _rug(ax: Axes, coordinate: np.ndarray) -> None:
+    marks = coordinate[:: -(-len(coordinate) // MOST_MARKS)]
+    # The height is a share of the axes', so that marks stay at the bottom.
+    height, across = np.full(len(marks), 0.03), ax.get_xaxis_transform()
+    ax.plot(marks, height, "|", color="0.2", alpha=0.25, ms=5, transform=across)
+
+
+def _same_height(axs: np.ndarray) -> None:
+    limits = np.array([ax.get_ylim() for ax in axs])
+    low, high = limits.min(), limits.max()
+    for ax in axs:
+        # Room for the marks below the bands.
+        ax.set_ylim(low - 0.06 * (high - low), high)
+
+
+def relevance(gp: ProjectedAdditiveGPRegressor, top: int = 20, ax: Axes | None = None) -> Axes:
+    """Draw how much each column matters: `gp.relevance_` as bars, the most relevant on top.
+
+    For several targets bars are the mean, and each target is a dot.
+
+    Parameters
+    ----------
+    gp : ProjectedAdditiveGPRegressor
+        A fitted model.
+    top : int, default=20
+        How many columns to show.
+    ax : Axes, default=None
+        Where to draw; by default in a new figure.
+
+    Returns
+    -------
+    ax : Axes
+        The axes.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from raysum import ProjectedAdditiveGPRegressor, plot
+    >>> X = np.random.default_rng(0).normal(size=(80, 3))
+    >>> gp = ProjectedAdditiveGPRegressor().fit(X, np.sin(X[:, 1]))
+    >>> ax = plot.relevance(gp, top=2)
+    >>> ax.get_yticklabels()[0].get_text(), len(ax.patches)
+    ('x1', 2)
+    """
+    check_is_fitted(gp)
+    if not isinstance(top, Integral) or top < 1:
+        raise ValueError(f"top is {top}, but must be a number of columns, 1 or more.")
+    shares = 100 * np.array([np.ravel(share) for share in gp.relevance_.values()])
+    of_name = dict(zip(_column_names(gp), _column_labels(gp, 28)))
+    labels = [of_name[name] for name in list(gp.relevance_)[:top]]
+    count = len(labels)
+    if ax is None:
+        _, ax = _subplots(3.4 + 0.07 * max(map(len, labels)), 0.8 + 0.24 * count)
+    _bars(ax, gp, shares[:count])
+    others = f"\n{len(shares) - count} others: {shares[count:].mean(axis=1).sum():.1f} %"
+    ax.set(xlim=(0, None), xlabel="relevance (%)" + (others if count < len(shares) else ""))
+    ax.set_yticks(range(count), labels)
+    ax.set_ylim(count - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    return ax
+
+
+def _bars(ax: Axes, gp: ProjectedAdditiveGPRegressor, shares: np.ndarray) -> None:
+    heights = np.arange(len(shares))
+    several = gp.n_outputs_ > 1
+    ax.barh(heights, shares.mean(axis=1), color="0.85" if several else COLOURS[0], height=0.7)
+    if several:
+        for k, colour in zip(range(gp.n_outputs_), cycle(COLOURS)):
+            ax.plot(shares[:, k], heights, "o", color=colour, ms=4, label=_target_name(gp, k))
+        _legend(ax, loc="lower right")
+
+
+def calibration(
+    gp: ProjectedAdditiveGPRegressor, X: Any, y: Any, levels: Any = None, ax: Axes | None = None
+) -> Axes:
+    """Draw how often intervals hold what they should: best of rows that the fit has not seen.
+
+    Below the diagonal intervals are too narrow, above too wide. The grey band is what chance alone
+    does: two binomial standard errors for this many rows.
+
+    Parameters
+    ----------
+    gp : ProjectedAdditiveGPRegressor
+        A fitted model.
+    X : array-like of shape (n_samples, n_features)
+        Rows to predict.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        What was observed there.
+    levels : array-like of float, default=None
+        Probabilities of the central intervals; by default 0.05, 0.10, …, 0.95.
+    ax : Axes, default=None
+        Where to draw; by default in a new figure.
+
+    Returns
+    -------
+    ax : Axes
+        The axes, with a line for each target.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from raysum import ProjectedAdditiveGPRegressor, plot
+    >>> X, noise = np.random.default_rng(0).normal(size=(2, 200, 1))
+    >>> y = (np.sin(X) + noise / 9).ravel()
+    >>> gp = ProjectedAdditiveGPRegressor().fit(X[:100], y[:100])
+    >>> ax = plot.calibration(gp, X[100:], y[100:])
+    >>> ax.get_xlabel()
+    'probability of the interval'
+    """
+    check_is_fitted(gp)
+    levels = _checked_levels(np.linspace(0.05, 0.95, 19) if levels is None else levels)
+    observed = np.column_stack(gp._further_rows(X, y, None, None).targets)
+    mean, std = (part.reshape(observed.shape) for part in gp.predict(X, return_std=True))
+    away = np.abs(observed - mean) / std
+    ax = _subplots(4.2, 4.0)[1] if ax is None else ax
+    _chance(ax, len(away))
+    for k, colour in zip(range(gp.n_outputs_), cycle(COLOURS)):
+        inside = (away[:, k, None] <= norm.ppf((1 + np.append(levels, 0.95)) / 2)).mean(axis=0)
+        label = f"{100 * inside[-1]:.1f} % of {_target_name(gp, k)}"
+        ax.plot(levels, inside[:-1], "o-", color=colour, ms=3.5, lw=1.2, label=label)
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.set(xlabel="probability of the interval", ylabel="share of rows inside it")
+    _legend(ax, loc="upper left", title="In the 95 % interval")
+    return ax
+
+
+def _checked_levels(levels: Any) -> np.ndarray:
+    levels = np.ravel(np.asarray(levels, dtype=np.float64))
+    if not len(levels) or not ((levels > 0) & (levels < 1)).all():
+        raise ValueError("levels must be probabilities between 0 and 1, at least one.")
+    return np.sort(levels)
+
+
+def _chance(ax: Axes, rows: int) -> None:
+    level = np.linspace(0, 1, 101)
+    error = 2 * np.sqrt(level * (1 - level) / rows)
+    ax.fill_between(level, level - error, level + error, color="0.88", lw=0)
+    ax.plot(level, level, color=GREY, lw=0.8)
+    note = f"grey: ±2 sampling errors\nof {rows} rows"
+    ax.text(0.98, 0.03, note, color=GREY, fontsize="small", ha="right")
+
+
+def convergence(gp: ProjectedAdditiveGPRegressor, ax: Axes | None = None) -> Axes:
+    """Draw the search for hyperparameters: `gp.history_`, a line for each start and stage.
+
+    The objective is the log marginal likelihood and log prior, the best so far; compare it at the
+    same number of rows only. The lowest tenth, where searches come from, is below the picture.
+
+    Parameters
+    ----------
+    gp : ProjectedAdditiveGPRegressor
+        A model that was fitted here; a model file does not keep the search.
+    ax : Axes, default=None
+        Where to draw; by default in a new figure.
+
+    Returns
+    -------
+    ax : Axes
+        The axes.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from raysum import ProjectedAdditiveGPRegressor, plot
+    >>> X = np.random.default_rng(0).normal(size=(80, 2))
+    >>> gp = ProjectedAdditiveGPRegressor(n_restarts=1).fit(X, np.sin(X[:, 0]))
+    >>> ax = plot.convergence(gp)
+    >>> [line.get_label() for line in ax.lines]
+    ['start 1', 'start 2']
+    """
+    check_is_fitted(gp)
+    if not hasattr(gp, "history_"):
+        raise ValueError("the model has no history_: it comes from a file, which keeps none.")
+    ax = _subplots(4.2, 3.0)[1] if ax is None else ax
+    _draw_searches(ax, gp.history_)
+    _look_at_the_end(ax, gp.history_)
+    ax.set(xlabel="evaluation", ylabel="best objective so far")
+    ax.locator_params(axis="x", integer=True)
+    return ax
+
+
+def _draw_searches(ax: Axes, history: np.ndarray) -> None:
+    """A line for each search; those of the same start and rows share a colour."""
+    colours: dict[str, str] = {}
+    begins = np.flatnonzero(history["evaluation"] == 1)
+    for first, search in zip(begins, np.split(history, begins[1:])):
+        name = _search_name(search, history)
+        # A legend leaves out what begins with an underscore.
+        label = f"_{name}" if name in colours else name
+        colour = colours.setdefault(name, COLOURS[len(colours) % len(COLOURS)])
+        number = first + 1 + np.arange(len(search))
+        ax.plot(number, search["objective"], ".-", color=colour, ms=4, lw=1.2, label=label)
+    if 1 < len(colours) <= len(COLOURS):
+        # Above, because searches leave no corner free.
+        columns = 3 if max(map(len, colours)) < 12 else 2
+        _legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0)
+
+
+def _search_name(search: np.ndarray, history: np.ndarray) -> str:
+    """What sets it apart: its start, or its number of rows, or both."""
+    parts = [f"start {search['start'][0] + 1}"] if np.ptp(history["start"]) else []
+    if np.ptp(history["rows"]) or not parts:
+        parts.append(f"{search['rows'][0]} rows")
+    return ", ".join(parts)
+
+
+def _look_at_the_end(ax: Axes, history: np.ndarray) -> None:
+    """Leaves the first steps below the picture: beside them the others all look the same."""
+    history = history[np.isfinite(history["objective"])]
+    stages = [history["objective"][history["rows"] == rows] for rows in np.unique(history["rows"])]
+    low = min(np.quantile(stage, 0.1, method="lower") for stage in stages)
+    high = history["objective"].max()
+    if low < high:
+        ax.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+
+
+def _subplots(width: float, height: float, *shape: int, **options: Any) -> tuple[Any, Any]:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("raysum.plot needs matplotlib: pip install raysum[plot]") from error
+    with plt.rc_context({"axes.spines.top": False, "axes.spines.right": False}):
+        return plt.subplots(*shape, figsize=(width, height), layout="constrained", **options)
+
+
+def _legend(ax: Axes, **where: Any) -> None:
+    ax.legend(**where, fontsize="small", title_fontsize="small", framealpha=0.8, edgecolor="none")
+
+
+def _column_names(gp: ProjectedAdditiveGPRegressor) -> list[str]:
+    names = getattr(gp, "feature_names_in_", None)
+    return [f"x{i}" for i in range(gp.n_features_in_)] if names is None else list(names)
+
+
+def _column_labels(gp: ProjectedAdditiveGPRegressor, most: int) -> list[str]:
+    """Short names; where they are no longer apart, with the column's number before."""
+    names = _column_names(gp)
+    short = [_short(name, most) for name in names]
+    count = Counter(short)
+    numbered = (_short(f"{i}: {name}", most) for i, name in enumerate(names))
+    return [other if count[label] > 1 else label for label, other in zip(short, numbered)]
+
+
+def _target_name(gp: ProjectedAdditiveGPRegressor, target: int) -> str:
+    unnamed = "y" if gp.n_outputs_ == 1 else f"target {target}"
+    name = gp._description["target_names"][target] or unnamed
+    # A legend leaves out what begins with an underscore.
+    return _short(name.lstrip("_"), 24)
+
+
+def _short(name: str, most: int) -> str:
+    """Without its middle if it is long: what sets names apart stands at either end."""
+    if len(name) > most:
+        tail = (most - 1) // 2
+        name = f"{name[: most - 1 - tail]}…{name[-tail:]}"
+    # A dollar would begin a formula.
+    return name.replace("$", r"\$")

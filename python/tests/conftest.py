@@ -1,0 +1,21 @@
+"""Small data that many tests share."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from raysum import ProjectedAdditiveGPRegressor
+
+
+@pytest.fixture(scope="session")
+def table():
+    """X as a frame of three columns, and y, a series."""
+    rng = np.random.default_rng(7)
+    X = pd.DataFrame(rng.normal(size=(120, 3)), columns=["a", "b", "c"])
+    y = np.sin(X["a"] + X["b"]) + 0.3 * X["a"] + 0.1 * rng.normal(size=120)
+    return X, y.rename("target")
+
+
+@pytest.fixture(scope="session")
+def fitted(table):
+    """A model of it, which tests leave as it is."""
+    return ProjectedAdditiveGPRegressor().fit(*table)

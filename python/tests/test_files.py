@@ -1,0 +1,124 @@
+"""One model file for Python and the command line, with the same bits."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from raysum import ProjectedAdditiveGPRegressor
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def command():
+    """Runs the command line; `make test` has built it."""
+    path = os.environ.get("RAYSUM_BIN", ROOT / "target" / "debug" / "raysum")
+
+    def run(*words):
+        return subprocess.run(
+            [path, *map(str, words)], check=True, capture_output=True, text=True
+        ).stdout
+
+    return run
+
+
+def predicted(command, model, frame, folder):
+    table, out = folder / "new.csv", folder / "out.csv"
+    frame.to_csv(table, index=False)
+    command("predict", model, table, "-o", out, "--level", 0.8)
+    return pd.read_csv(out)
+
+
+@pytest.mark.parametrize("model", ["dpa-ard", "rbf-ard", "dpa-ard-ski", "ppr"])
+def test_python_to_command_line(command, table, tmp_path, model):
+    X, y = table
+    gp = ProjectedAdditiveGPRegressor(model).fit(X, y)
+    gp.save(tmp_path / "m.raysum")
+    out = predicted(command, tmp_path / "m.raysum", X, tmp_path)
+    expected = gp.predict(X, return_std=True, interval=0.8)
+    for name, values in zip(["mean", "std", "lower", "upper"], expected):
+        assert (out[name].to_numpy() == values).all(), name
+    shown = command("inspect", tmp_path / "m.raysum")
+    assert model in shown and "target" in shown and " a " in shown
+
+
+def test_several_targets_to_the_command_line(command, table, tmp_path):
+    X, y = table
+    Y = pd.DataFrame({"one": y, "two": X["c"]})
+    gp = ProjectedAdditiveGPRegressor().fit(X, Y)
+    gp.save(tmp_path / "m.raysum")
+    out = predicted(command, tmp_path / "m.raysum", X, tmp_path)
+    mean, std = gp.predict(X, return_std=True)
+    assert (out[["one_mean", "two_mean"]].to_numpy() == mean).all()
+    assert (out[["one_std", "two_std"]].to_numpy() == std).all()
+    again = ProjectedAdditiveGPRegressor.load(tmp_path / "m.raysum")
+    assert (again.predict(X) == mean).all() and again.n_outputs_ == 2
+
+
+@pytest.mark.parametrize("model", ["dpa-ard", "rbf-ard", "dpa-ard-ski", "ppr"])
+def test_command_line_to_python(command, table, tmp_path, model):
+    X, y = table
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    path = tmp_path / "m.raysum"
+    command("fit", tmp_path / "t.csv", "--target", "y", "--model", model, "--seed", 3, "-o", path)
+    gp = ProjectedAdditiveGPRegressor.load(path)
+    out = predicted(command, path, X, tmp_path)
+    for name, values in zip(["mean", "std", "lower", "upper"], gp.predict(
+        X, return_std=True, interval=0.8
+    )):  # fmt: skip
+        assert (out[name].to_numpy() == values).all(), name
+    assert gp.model == model and gp.random_state == 3 and list(gp.feature_names_in_) == list("abc")
+
+
+def test_the_same_fit_from_both(command, table, tmp_path):
+    X, y = table
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    path = tmp_path / "m.raysum"
+    command("fit", tmp_path / "t.csv", "--target", "y", "--holdout", 0, "-o", path)
+    one = ProjectedAdditiveGPRegressor.load(path)
+    other = ProjectedAdditiveGPRegressor().fit(X, y)
+    assert (one.predict(X) == other.predict(X)).all()
+    assert one.get_params() == other.get_params()
+    assert (one.loo(X, y)[0] == other.loo(X, y)[0]).all()
+
+
+def test_text_columns_of_the_command_line(command, table, tmp_path):
+    X, y = table
+    X = X.assign(colour=np.where(X["c"] > 0.5, "red", "blue"))
+    X["y"] = y + (X["colour"] == "red")
+    X.to_csv(tmp_path / "t.csv", index=False)
+    path = tmp_path / "m.raysum"
+    command("fit", tmp_path / "t.csv", "--target", "y", "-o", path)
+    gp = ProjectedAdditiveGPRegressor.load(path)
+    assert list(gp.feature_names_in_) == ["a", "b", "c", "colour=blue", "colour=red"]
+    frame = X.drop(columns="y")
+    out = predicted(command, path, frame, tmp_path)
+    assert (gp.predict(frame) == out["mean"]).all()
+    # Columns are found by name, as they stand or encoded already.
+    assert (gp.predict(X[["colour", "y", "c", "b", "a"]]) == out["mean"]).all()
+    encoded = pd.get_dummies(frame, prefix_sep="=", dtype=float)
+    assert (gp.predict(encoded) == out["mean"]).all()
+    with pytest.warns(UserWarning, match="'colour' has 'green' at row 3"):
+        gp.predict(frame.assign(colour=["red"] * 3 + ["green"] * 117))
+    with pytest.raises(ValueError, match="NaN at row 1, column 'colour'"):
+        gp.predict(frame.assign(colour=["red", None] * 60))
+    gp.partial_fit(frame[:5], X["y"][:5])
+
+
+def test_a_loaded_model_fits_again_the_same(table, tmp_path):
+    X, y = table
+    settings = {"model": "rpa-1", "degrees": "3x1,2x2", "kernel": "imq", "engine": "dense",
+                "noise_bounds": (0.01, 2.0), "random_state": 2**40}  # fmt: skip
+    gp = ProjectedAdditiveGPRegressor(**settings).fit(X, y)
+    gp.save(tmp_path / "m.raysum")
+    again = ProjectedAdditiveGPRegressor.load(tmp_path / "m.raysum")
+    assert {name: again.get_params()[name] for name in settings} == settings
+    assert (again.fit(X, y).predict(X) == gp.predict(X)).all()
+    ski = ProjectedAdditiveGPRegressor(engine="ski", ski={"grid": 50}).fit(X, y)
+    ski.save(tmp_path / "s.raysum")
+    again = ProjectedAdditiveGPRegressor.load(tmp_path / "s.raysum")
+    assert again.engine == "ski" and again.ski["grid"] == 50
+    assert (again.fit(X, y).predict(X) == ski.predict(X)).all()

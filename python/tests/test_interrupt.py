@@ -1,0 +1,84 @@
+"""Ctrl-C stops a fit within a second, and other threads run while one fits."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+from raysum import ProjectedAdditiveGPRegressor
+
+SCRIPT = """
+import time
+import numpy as np
+from raysum import ProjectedAdditiveGPRegressor
+X = np.random.default_rng(0).normal(size=(6000, 3))
+gp = ProjectedAdditiveGPRegressor(engine="dense", noise_bounds=(0.01, 10))
+gp.fit(X[:{rows}], X[:{rows}, 0])
+before = gp.predict(X[:5])
+print("ready", flush=True)
+try:
+    {job}
+except KeyboardInterrupt:
+    print("stopped", time.time(), flush=True)
+    assert (gp.predict(X[:5]) == before).all()
+"""
+
+
+def interrupted(rows, job):
+    """Seconds from Ctrl-C until Python hears of it, and until the process has ended."""
+    script = SCRIPT.format(rows=rows, job=job)
+    words = [sys.executable, "-c", script]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        sent = time.time()
+        word, stopped = process.stdout.readline().split()
+        assert word == "stopped" and process.wait(timeout=60) == 0
+        return float(stopped) - sent, time.time() - sent
+
+
+def test_ctrl_c_stops_a_fit_within_a_second():
+    # An evaluation of 6,000 rows in the dense engine takes seconds, and has no end before its own.
+    heard, ended = interrupted(50, "gp.fit(X, X[:, 0])")
+    # A second, and as much again for a busy machine.
+    assert heard < 2 and ended < 3, (heard, ended)
+
+
+def test_ctrl_c_stops_a_prediction():
+    heard, _ = interrupted(1000, "gp.predict(np.tile(X, (100, 1)), return_std=True)")
+    assert heard < 2, heard
+
+
+def test_an_interrupted_fit_leaves_the_old_model(table):
+    X, y = table
+    gp = ProjectedAdditiveGPRegressor().fit(X, y)
+    before = gp.predict(X)
+    assert list(gp.feature_names_in_) == ["a", "b", "c"]
+    many = np.random.default_rng(0).normal(size=(100_000, 5))
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        gp.set_params(n_restarts=50).fit(many, np.sin(5 * many.sum(axis=1)))
+    except KeyboardInterrupt:
+        pass
+    else:
+        raise AssertionError("the fit ended before it was interrupted")
+    assert (gp.predict(X) == before).all()
+
+
+def test_other_threads_run_while_one_fits():
+    X = np.random.default_rng(0).normal(size=(600, 5))
+    gp = ProjectedAdditiveGPRegressor(engine="dense", max_evaluations=200, n_jobs=1)
+    worker = threading.Thread(target=gp.fit, args=(X, np.sin(X.sum(axis=1))))
+    worker.start()
+    longest, last, ticks = 0.0, time.perf_counter(), 0
+    while worker.is_alive() and ticks < 200:
+        time.sleep(0.005)
+        now = time.perf_counter()
+        longest, last, ticks = max(longest, now - last), now, ticks + 1
+    worker.join()
+    assert ticks > 10 and longest < 1.0, (ticks, longest)
