@@ -23,6 +23,8 @@ __all__ = ["calibration", "components", "convergence", "relevance"]
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 GREY = "0.45"
 MOST_COMPONENTS = 6
+# Points of a curve, and about as many rows to take its mean over.
+POINTS = 200
 # More marks than this make a solid bar, and a slow picture.
 MOST_MARKS = 1000
 
@@ -34,14 +36,15 @@ def components(
     target: int = 0,
     axs: Any = None,
 ) -> np.ndarray:
-    """Draw the function along each direction: its mean and 2 standard deviations around it.
+    """Draw the function along each direction, and 2 standard deviations around it.
 
-    All have the same vertical scale, in the target's units; marks at the bottom are the rows. Bands
-    hold the function's level too, so they may be wide around a shape that is well known.
+    Functions are drawn around their mean over the rows, because what one of them is higher another
+    can be lower: the data tells their shapes, and only the level of their sum. All have the same
+    vertical scale, in the target's units; marks at the bottom are the rows.
 
     Where a direction is a single column, the horizontal axis is that column in its own units.
-    Otherwise it is the row's projection, of columns standardised by the rows given here and divided
-    by their length-scales, if columns have any; the title has the columns with the largest share.
+    Otherwise it is the row's projection, of standardised columns divided by their length-scales, if
+    columns have any; the title has the columns with the largest share.
 
     Parameters
     ----------
@@ -82,18 +85,28 @@ def components(
         shown = _most_varying(gp, gp._model.components(X, threads)[target])
     else:
         shown = _checked_components(gp, components)
-    effect = f"contribution to {_target_name(gp, target)}"
+    effect = f"effect on {_target_name(gp, target)}"
     axs = _grid(len(shown), effect) if axs is None else _checked_axes(axs, len(shown), effect)
     for ax, j in zip(axs, shown):
         view = _view(gp, X, j)
-        at = np.linspace(view.coordinate.min(), view.coordinate.max(), 200)
-        path = view.centre + np.outer(at, view.step)
-        _function(ax, at, *gp._model.components(path, threads)[target][j])
+        at = np.linspace(view.coordinate.min(), view.coordinate.max(), POINTS)
+        some = view.coordinate[:: -(-len(X) // POINTS)]
+        path = view.centre + np.outer(np.append(at, some), view.step)
+        mean, covariance = gp._model.component_joint(path, j, threads)[target]
+        _function(ax, at, *_around_its_mean(mean, covariance))
         _rug(ax, view.coordinate)
         ax.set_xlabel(view.label)
         ax.set_title(view.title, fontsize="small")
     _same_height(axs)
     return axs
+
+
+def _around_its_mean(mean: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A function less its mean over the points behind the first ones, with standard deviations."""
+    less = np.eye(POINTS, len(mean))
+    less[:, POINTS:] -= 1 / (len(mean) - POINTS)
+    variance = np.einsum("ij,ij->i", less @ covariance, less)
+    return less @ mean, np.sqrt(np.maximum(variance, 0.0))
 
 
 class _View(NamedTuple):
@@ -108,7 +121,9 @@ class _View(NamedTuple):
 
 def _view(gp: ProjectedAdditiveGPRegressor, X: np.ndarray, j: int) -> _View:
     direction = gp.directions_[sum(gp.degrees_[:j])]
-    centre = X.mean(axis=0)
+    scales = gp._description["columns_scales"]
+    centre = np.array([column["mean"] for column in scales])
+    scale = np.array([column["std"] for column in scales])
     if np.count_nonzero(direction) == 1:
         column = int(np.flatnonzero(direction)[0])
         centre[column] = 0.0
@@ -117,10 +132,9 @@ def _view(gp: ProjectedAdditiveGPRegressor, X: np.ndarray, j: int) -> _View:
         return _View(X[:, column], centre, step, _column_labels(gp, 24)[column], title)
     if gp._description["config"]["ard"]:
         direction = direction / gp.length_scales_
-    # A constant column says nothing of where a row is, and has no standard deviation.
-    varies = np.ptp(X, axis=0) > 0
-    direction = np.where(varies, direction, 0.0)
-    scale = np.where(varies, X.std(axis=0), 1.0)
+    # A column that was constant in the fit says nothing of where a row is.
+    direction = np.where(scale > 0, direction, 0.0)
+    scale = np.where(scale > 0, scale, 1.0)
     step = direction * scale / (direction @ direction or 1.0)
     coordinate = (X - centre) @ (direction / scale)
     return _View(coordinate, centre, step, f"direction {j}", _largest(gp, direction))

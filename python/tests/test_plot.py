@@ -81,7 +81,8 @@ class TestComponents:
         X = table[0]
         axs = plot.components(gam, X, components=[2, 0])
         assert isinstance(axs, np.ndarray) and axs.shape == (2,)
-        values, std = gam.components(X, return_std=True)
+        values = gam.components(X)
+        values -= values.mean(axis=0)
         for ax, j in zip(axs, [2, 0]):
             assert isinstance(ax, Axes)
             assert ax.get_xlabel() == NAMES[j] and ax.get_title() == ""
@@ -91,9 +92,22 @@ class TestComponents:
             lowest, highest = X.iloc[:, j].argmin(), X.iloc[:, j].argmax()
             for place, row in [(0, lowest), (-1, highest)]:
                 assert mean[place] == pytest.approx(values[row, j])
-                assert band(ax)[0][place] == pytest.approx(values[row, j] - 2 * std[row, j])
-                assert band(ax)[1][place] == pytest.approx(values[row, j] + 2 * std[row, j])
-        assert axs[0].figure.get_supylabel() == "contribution to response"
+        assert axs[0].figure.get_supylabel() == "effect on response"
+
+    def test_bands_are_of_the_shape_and_not_of_its_level(self, gam, table):
+        # If all columns but one stay where they are, what varies is the function of that one.
+        X = table[0]
+        one = X.assign(**{name: X[name].iloc[0] for name in NAMES if name != "weight"})
+        cov = gam.predict(one, return_cov=True)[1] - gam.noise_std_**2 * np.eye(len(X))
+        less = np.eye(len(X)) - 1 / len(X)
+        std = np.sqrt(np.diag(less @ cov @ less))
+        ax = plot.components(gam, X, components=[2])[0]
+        (at, mean), (lower, upper) = curve(ax), band(ax)
+        assert upper - mean == pytest.approx(mean - lower)
+        found = np.interp(X["weight"], at, (upper - lower) / 4)
+        assert found == pytest.approx(std, rel=1e-2)
+        raw = gam.components(X, return_std=True)[1][:, 2]
+        assert found.mean() < raw.mean() / 2
 
     def test_a_gam_has_the_same_curve_for_any_rows(self, gam, table):
         X = table[0]
@@ -101,14 +115,16 @@ class TestComponents:
         at, mean = curve(plot.components(gam, some, components=[2])[0])
         at_all, mean_all = curve(plot.components(gam, X, components=[2])[0])
         assert at[0] == some["weight"].min() and at[-1] == some["weight"].max()
-        assert mean == pytest.approx(np.interp(at, at_all, mean_all), abs=5e-3)
+        gap = mean - np.interp(at, at_all, mean_all)
+        assert gap == pytest.approx(np.full(len(gap), gap.mean()), abs=5e-3)
 
     @pytest.mark.parametrize("model", ["dpa-ard", "rpa-1"])
     def test_training_rows_lie_on_the_curve(self, table, model):
         X, y = table
         # As many directions as columns: length-scales per row must not pass for those per column.
         gp = ProjectedAdditiveGPRegressor(model, n_projections=4).fit(X, y)
-        values, std = gp.components(X, return_std=True)
+        values = gp.components(X)
+        values -= values.mean(axis=0)
         z = (X - X.mean()) / X.std(ddof=0)
         scaled = z / gp.length_scales_ if model == "dpa-ard" else z
         axs = plot.components(gp, X, components=range(4))
@@ -118,8 +134,8 @@ class TestComponents:
             at, mean = curve(ax)
             tolerance = 1e-3 * np.ptp(values)
             assert np.interp(coordinate, at, mean) == pytest.approx(values[:, j], abs=tolerance)
-            upper = values[:, j] + 2 * std[:, j]
-            assert np.interp(coordinate, at, band(ax)[1]) == pytest.approx(upper, abs=tolerance)
+            later = plot.components(gp, X[:50], components=[j])[0]
+            assert rows(later) == pytest.approx(coordinate[:50])
             assert ax.get_xlabel() == f"direction {j}"
 
     def test_titles_name_the_largest_shares_with_their_signs(self, dpa, table):
@@ -149,7 +165,7 @@ class TestComponents:
         _, given = plt.subplots(1, 2)
         axs = plot.components(gam, table[0], components=[0, 1], axs=given)
         assert axs.tolist() == given.tolist()
-        assert [ax.get_ylabel() for ax in axs] == ["contribution to response"] * 2
+        assert [ax.get_ylabel() for ax in axs] == ["effect on response"] * 2
         one = plt.figure().add_subplot()
         assert plot.components(gam, table[0], components=[3], axs=one).tolist() == [one]
 
@@ -173,9 +189,10 @@ class TestComponents:
         X = table[0]
         ax = plot.components(gp, X, components=[1], target=1)[0]
         row = X["height"].argmax()
-        assert curve(ax)[1][-1] == pytest.approx(gp.components(X)[row, 1, 1])
+        values = gp.components(X)[:, 1, 1]
+        assert curve(ax)[1][-1] == pytest.approx(values[row] - values.mean())
         # As it is drawn, without formulas.
-        assert ax.figure.get_supylabel() == r"contribution to cost of \$ and \$"
+        assert ax.figure.get_supylabel() == r"effect on cost of \$ and \$"
 
     def test_one_column(self, table):
         X, y = table
@@ -191,6 +208,7 @@ class TestComponents:
         ax = plot.components(gp, X, components=[0])[0]
         at, mean = curve(ax)
         values = gp.components(X)[:, 0]
+        values -= values.mean()
         assert np.interp(rows(ax), at, mean) == pytest.approx(values, abs=1e-3 * np.ptp(values))
         assert "height" not in ax.get_title()
         gam = ProjectedAdditiveGPRegressor("gam").fit(X, y)

@@ -260,6 +260,19 @@ impl Model {
         all.into_iter().map(|(mean, cov)| Ok((array(py, mean), array_2d(py, cov)?))).collect()
     }
 
+    /// Mean and covariance of the function of sub-kernel `j` at the rows, for each target.
+    fn component_joint<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        j: usize,
+        threads: usize,
+    ) -> PyResult<Vec<(Array<'py>, Array2<'py>)>> {
+        let x = matrix(&x)?;
+        let all = self.each(py, threads, |model| model.component_joint(j, x))?;
+        all.into_iter().map(|(mean, cov)| Ok((array(py, mean), array_2d(py, cov)?))).collect()
+    }
+
     /// Functions drawn from the posterior or the prior at the rows: one row per function.
     fn functions<'py>(
         &self,

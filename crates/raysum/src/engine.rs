@@ -21,6 +21,7 @@ use crate::kernel::SubKernel;
 use crate::linalg::{self, Threads};
 use crate::scale::StandardRows;
 pub use path::Draw;
+use std::ops::Range;
 use weight::Statistics;
 
 /// Rows from which n × n matrices are out of the question (two of them take 14 GB).
@@ -46,6 +47,11 @@ impl AdditiveKernel {
         linalg::product_transposed(x.as_slice(), self.views.as_slice(), x.columns(), threads)
     }
 
+    /// The numbers of all sub-kernels.
+    pub fn all(&self) -> Range<usize> {
+        0..self.degrees.len()
+    }
+
     /// k(x, x): the prior variance of f.
     pub fn total_variance(&self) -> f64 {
         self.variances.iter().sum()
@@ -62,7 +68,7 @@ impl AdditiveKernel {
     }
 
     /// The rows of W that belong to each sub-kernel.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.degrees.iter().scan(0, |start, degree| {
             let block = *start..*start + degree;
             *start = block.end;
@@ -203,8 +209,8 @@ pub trait Posterior: std::fmt::Debug + Send + Sync {
     /// Mean and variance of f.
     fn marginals(&self, prior: &Prior, x: &Matrix) -> Marginals;
 
-    /// Mean and full covariance of f.
-    fn joint(&self, prior: &Prior, x: &Matrix) -> (Vec<f64>, Matrix);
+    /// Mean and full covariance of the sum of some sub-kernels' functions, without the constant.
+    fn joint(&self, prior: &Prior, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix);
 
     /// Mean and variance of each sub-kernel's function f_j (one [`Marginals`] per sub-kernel).
     fn components(&self, prior: &Prior, x: &Matrix) -> Vec<Marginals>;

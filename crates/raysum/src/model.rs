@@ -2,6 +2,7 @@
 
 mod functions;
 mod gradient;
+mod joint;
 
 pub use functions::Functions;
 
@@ -9,13 +10,10 @@ use crate::config::Config;
 use crate::data::{Dataset, Matrix, MatrixRef, check_noise_std};
 use crate::engine::{Marginals, Observations, Posterior, Prior};
 use crate::error::{Error, Result};
-use crate::linalg;
 use crate::metrics::two_sided_quantile;
 use crate::objective::Hyperparameters;
 use crate::project::Projections;
-use crate::rng::{Purpose, stream};
 use crate::scale::{Scaler, StandardRows};
-use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -297,41 +295,6 @@ impl Model {
         }
         let latent: Vec<f64> = f.variance.iter().map(|v| v.sqrt() * unit).collect();
         Ok(Prediction::new(mean, std, &latent))
-    }
-
-    /// Mean and full covariance of f at the rows of `x`.
-    pub fn joint<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<(Vec<f64>, Matrix)> {
-        let x = self.check(x)?;
-        let rows = self.standardised(x);
-        let (mean, covariance) = self.posterior.joint(&self.prior, &rows);
-        let mean = mean.into_iter().map(|m| self.scaler.undo_mean(m)).collect();
-        let m = x.rows();
-        let scaled = |i, j| self.scaler.undo_variance(covariance[(i, j)]);
-        Ok((mean, Matrix::from_fn(m, m, scaled)))
-    }
-
-    /// Joint samples of f at the rows of `x`: one row per sample.
-    pub fn sample<'a>(
-        &self,
-        x: impl Into<MatrixRef<'a>>,
-        samples: usize,
-        seed: u64,
-    ) -> Result<Matrix> {
-        let x = self.check(x)?;
-        let rows = self.standardised(x);
-        let (mean, covariance) = self.posterior.joint(&self.prior, &rows);
-        let m = x.rows();
-        let root = linalg::symmetric_root(covariance.as_slice(), m);
-        let mut rng = stream(seed, Purpose::Samples, 0);
-        let mut out = Matrix::zeros(samples, m);
-        for s in 0..samples {
-            let white: Vec<f64> = (0..m).map(|_| StandardNormal.sample(&mut rng)).collect();
-            for (i, out) in out.row_mut(s).iter_mut().enumerate() {
-                let f: f64 = mean[i] + (0..m).map(|k| root[k * m + i] * white[k]).sum::<f64>();
-                *out = self.scaler.undo_mean(f);
-            }
-        }
-        Ok(out)
     }
 
     /// What the model would have predicted for each training row without that row, in closed form

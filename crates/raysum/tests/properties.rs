@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use raysum::engine::dense::Dense;
 use raysum::engine::{AdditiveKernel, Engine, Prior};
-use raysum::{Config, Dataset, Directions, Hyperparameters, Matrix, Model, Projections, SubKernel};
+use raysum::{
+    Config, Dataset, Directions, Error, Hyperparameters, Matrix, Model, Projections, SubKernel,
+};
 
 /// A small data set with values drawn by proptest.
 fn rows(n: usize, d: usize) -> impl Strategy<Value = (Matrix, Vec<f64>)> {

@@ -65,7 +65,8 @@ fn likelihood_and_predictions_agree() {
         let f = posterior.marginals(&case.prior, &x_new);
         close(&format!("{}: mean", case.name), &f.mean, &numbers(&case.value["mean_new"]));
         close(&format!("{}: variance", case.name), &f.variance, &numbers(&case.value["var_new"]));
-        let (mean, covariance) = posterior.joint(&case.prior, &x_new);
+        let (mean, covariance) = posterior.joint(&case.prior, case.prior.kernel.all(), &x_new);
+        let mean: Vec<f64> = mean.iter().map(|f| f + case.prior.mean).collect();
         close(&format!("{}: joint mean", case.name), &mean, &f.mean);
         let expected = matrix(&case.value["cov_new"]);
         close(&format!("{}: covariance", case.name), covariance.as_slice(), expected.as_slice());

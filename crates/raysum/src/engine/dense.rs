@@ -59,7 +59,7 @@ impl Dense {
     fn factorise(&mut self, prior: &Prior) -> Result<Solved> {
         let n = self.x.rows();
         let z = prior.kernel.project(&self.x, Threads::All);
-        tiles::kernel_matrix(&prior.kernel, &z, n, &mut self.factor);
+        tiles::kernel_matrix(&prior.kernel, prior.kernel.all(), &z, n, &mut self.factor);
         let of = &self.observations;
         let noise = |i| of.variance(i, prior.noise_variance) / of.weight(i);
         let noise: Vec<f64> = (0..n).map(noise).collect();

@@ -202,10 +202,17 @@ pub fn compare(case: &Case, a: &dyn Posterior, b: &dyn Posterior, tolerances: &T
             assert!((m - prior.mean).abs() < 5e-3, "{}: mean {m}", case.name);
         }
     }
-    let (mean_a, covariance_a) = a.joint(prior, &case.inside);
-    let (mean_b, covariance_b) = b.joint(prior, &case.inside);
+    let (mean_a, covariance_a) = a.joint(prior, prior.kernel.all(), &case.inside);
+    let (mean_b, covariance_b) = b.joint(prior, prior.kernel.all(), &case.inside);
     close("joint means", &mean_a, &mean_b, t.mean);
     close("covariances", covariance_a.as_slice(), covariance_b.as_slice(), t.covariance);
+    for j in prior.kernel.all() {
+        let (mean_a, covariance_a) = a.joint(prior, j..j + 1, &case.inside);
+        let (mean_b, covariance_b) = b.joint(prior, j..j + 1, &case.inside);
+        close("means of a component", &mean_a, &mean_b, t.component);
+        let (a, b) = (covariance_a.as_slice(), covariance_b.as_slice());
+        close("covariances of a component", a, b, t.component);
+    }
     for (f, g) in a.components(prior, &case.inside).iter().zip(b.components(prior, &case.inside)) {
         close("components", &f.mean, &g.mean, t.component);
         let (f, g) = (std(&f.variance), std(&g.variance));

@@ -11,6 +11,7 @@ use crate::engine::{
 };
 use crate::error::{Error, Result};
 use crate::linalg::{self, Threads, dot};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// f given the training rows, by dense algebra.
@@ -130,24 +131,24 @@ impl Posterior for DensePosterior {
 
     fn mean(&self, prior: &Prior, x: &Matrix) -> Vec<f64> {
         let z_new = prior.kernel.project(x, Threads::One);
-        let cross = self.cross(prior, 0..prior.kernel.degrees.len(), &z_new, x.rows());
+        let cross = self.cross(prior, prior.kernel.all(), &z_new, x.rows());
         self.means(&cross).into_iter().map(|m| m + prior.mean).collect()
     }
 
     fn marginals(&self, prior: &Prior, x: &Matrix) -> Marginals {
         let z_new = prior.kernel.project(x, Threads::One);
-        let cross = self.cross(prior, 0..prior.kernel.degrees.len(), &z_new, x.rows());
+        let cross = self.cross(prior, prior.kernel.all(), &z_new, x.rows());
         let mean = self.means(&cross).into_iter().map(|m| m + prior.mean).collect();
         Marginals { mean, variance: self.variances(cross, prior.kernel.total_variance()) }
     }
 
-    fn joint(&self, prior: &Prior, x: &Matrix) -> (Vec<f64>, Matrix) {
+    fn joint(&self, prior: &Prior, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix) {
         let (n, m) = (self.rows(), x.rows());
         let z_new = prior.kernel.project(x, Threads::All);
-        let mut cross = self.cross(prior, 0..prior.kernel.degrees.len(), &z_new, m);
-        let mean = self.means(&cross).into_iter().map(|f| f + prior.mean).collect();
+        let mut cross = self.cross(prior, which.clone(), &z_new, m);
+        let mean = self.means(&cross);
         let mut covariance = vec![0.0; m * m];
-        tiles::kernel_matrix(&prior.kernel, &z_new, m, &mut covariance);
+        tiles::kernel_matrix(&prior.kernel, which, &z_new, m, &mut covariance);
         linalg::solve_lower(&self.shared.factor, n, &mut cross, Threads::All);
         linalg::subtract_gram(&mut covariance, &cross, n, Threads::All);
         let full = Matrix::from_fn(m, m, |i, j| {
@@ -159,7 +160,7 @@ impl Posterior for DensePosterior {
 
     fn components(&self, prior: &Prior, x: &Matrix) -> Vec<Marginals> {
         let z_new = prior.kernel.project(x, Threads::One);
-        (0..prior.kernel.degrees.len())
+        (prior.kernel.all())
             .map(|j| {
                 let cross = self.cross(prior, j..j + 1, &z_new, x.rows());
                 let mean = self.means(&cross);

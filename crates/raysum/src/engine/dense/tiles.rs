@@ -18,14 +18,16 @@ const ROWS: usize = 256;
 /// Accumulators of the gradient pass.
 const ACCUMULATORS: usize = 32;
 
-/// Writes K (without noise) to the lower half of `out`, column-major.
+/// Writes K (without noise) of the sub-kernels `which` to the lower half of `out`, column-major.
 pub(in crate::engine) fn kernel_matrix(
     kernel: &AdditiveKernel,
+    which: Range<usize>,
     z: &[f64],
     n: usize,
     out: &mut [f64],
 ) {
     let blocks: Vec<_> = kernel.blocks().collect();
+    let (blocks, variances) = (&blocks[which.clone()], &kernel.variances[which]);
     out.par_chunks_mut(COLUMNS * n).enumerate().for_each(|(chunk, out)| {
         let first = chunk * COLUMNS;
         let columns = first..(first + COLUMNS).min(n);
@@ -33,7 +35,7 @@ pub(in crate::engine) fn kernel_matrix(
             for column in columns.clone() {
                 out[(column - first) * n..][rows.clone()].fill(0.0);
             }
-            for (block, &variance) in blocks.iter().zip(&kernel.variances) {
+            for (block, &variance) in blocks.iter().zip(variances) {
                 let views = View { z: &z[block.start * n..block.end * n], n };
                 let tile = ValueTile {
                     views,

@@ -273,27 +273,26 @@ impl Posterior for SkiPosterior {
 
     fn mean(&self, prior: &Prior, x: &Matrix) -> Vec<f64> {
         let z = prior.kernel.project(x, Threads::One);
-        let mean = self.contract(prior, &self.mean, &(0..prior.kernel.degrees.len()), &z, x.rows());
+        let mean = self.contract(prior, &self.mean, &(prior.kernel.all()), &z, x.rows());
         mean.into_iter().map(|m| m + prior.mean).collect()
     }
 
     fn marginals(&self, prior: &Prior, x: &Matrix) -> Marginals {
         let z = prior.kernel.project(x, Threads::One);
-        let mut f = self.sum(prior, &(0..prior.kernel.degrees.len()), &z, x.rows());
+        let mut f = self.sum(prior, &(prior.kernel.all()), &z, x.rows());
         f.mean.iter_mut().for_each(|m| *m += prior.mean);
         f
     }
 
-    fn joint(&self, prior: &Prior, x: &Matrix) -> (Vec<f64>, Matrix) {
+    fn joint(&self, prior: &Prior, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix) {
         let m = x.rows();
         let z = prior.kernel.project(x, Threads::All);
-        let all = 0..prior.kernel.degrees.len();
-        let (left, right) = self.explained(prior, &all, &z, m);
-        let variances = self.variances(prior, &all, (&z, m), (&left, &right));
-        let mean = self.contract(prior, &self.mean, &all, &z, m);
+        let (left, right) = self.explained(prior, &which, &z, m);
+        let variances = self.variances(prior, &which, (&z, m), (&left, &right));
+        let mean = self.contract(prior, &self.mean, &which, &z, m);
         let run = left.len() / m.max(1);
         let mut covariance = vec![0.0; m * m];
-        tiles::kernel_matrix(&prior.kernel, &z, m, &mut covariance);
+        tiles::kernel_matrix(&prior.kernel, which, &z, m, &mut covariance);
         let full = Matrix::from_fn(m, m, |i, j| {
             let (i, j) = (i.min(j), i.max(j));
             if i == j {
@@ -302,13 +301,13 @@ impl Posterior for SkiPosterior {
             let (a, b) = (&left[i * run..(i + 1) * run], &right[j * run..(j + 1) * run]);
             covariance[i * m + j] - dot(a, b)
         });
-        (mean.iter().map(|f| f + prior.mean).collect(), full)
+        (mean, full)
     }
 
     fn components(&self, prior: &Prior, x: &Matrix) -> Vec<Marginals> {
         let z = prior.kernel.project(x, Threads::One);
         let one = |j: usize| self.sum(prior, &(j..j + 1), &z, x.rows());
-        (0..prior.kernel.degrees.len()).map(one).collect()
+        (prior.kernel.all()).map(one).collect()
     }
 
     fn mean_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix {
@@ -323,7 +322,7 @@ impl Posterior for SkiPosterior {
             return slopes;
         }
         let factor = &self.shared.factor;
-        let r = self.contract(prior, factor, &(0..prior.kernel.degrees.len()), &z, m);
+        let r = self.contract(prior, factor, &(prior.kernel.all()), &z, m);
         let run = factor.width;
         self.slopes(prior, factor, &z, m, |i, own| -2.0 * dot(own, &r[i * run..(i + 1) * run]))
     }
@@ -340,7 +339,7 @@ impl Posterior for SkiPosterior {
         let ([target], true) = (&y.targets[..], x.rows() == self.shared.rows) else {
             return Err(Error::NotTrainingRows { row: None });
         };
-        let (total, all) = (prior.kernel.total_variance(), 0..prior.kernel.degrees.len());
+        let (total, all) = (prior.kernel.total_variance(), prior.kernel.all());
         let z = prior.kernel.project(x, Threads::All);
         let mut f = self.sum(prior, &all, &z, x.rows());
         f.mean.iter_mut().for_each(|m| *m += prior.mean);

@@ -15,6 +15,7 @@ use crate::engine::{
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
 use crate::linalg::{self, Threads, dot};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// f given the training rows, by their statistics.
@@ -204,10 +205,18 @@ impl Posterior for WeightPosterior {
         Marginals { mean: self.means(prior, &phi), variance: self.variances(prior, &phi) }
     }
 
-    fn joint(&self, prior: &Prior, x: &Matrix) -> (Vec<f64>, Matrix) {
+    fn joint(&self, prior: &Prior, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix) {
         let (p, m) = (self.map.len(), x.rows());
-        let phi = self.features(prior, x);
-        let mean = self.means(prior, &phi);
+        let mut phi = self.features(prior, x);
+        let blocks = &self.map.blocks[which.clone()];
+        let own = blocks.first().map_or(0..0, |first| {
+            first.features.start..blocks.last().map_or(0, |last| last.features.end)
+        });
+        for row in phi.chunks_mut(p) {
+            row[..own.start].fill(0.0);
+            row[own.end..].fill(0.0);
+        }
+        let mean = phi.chunks(p).map(|row| dot(row, &self.solution.mean)).collect();
         let whitened = self.whitened(&phi);
         let z = prior.kernel.project(x, Threads::All);
         let mut covariance = Matrix::zeros(m, m);
@@ -216,7 +225,7 @@ impl Posterior for WeightPosterior {
                 let (a, b) = (&phi[i * p..(i + 1) * p], &phi[k * p..(k + 1) * p]);
                 // What the basis leaves out keeps its prior covariance, sub-kernel by sub-kernel.
                 let mut left_out = 0.0;
-                for (block, variance) in self.map.blocks.iter().zip(&prior.kernel.variances) {
+                for (block, variance) in blocks.iter().zip(&prior.kernel.variances[which.clone()]) {
                     let f = block.features.clone();
                     left_out += variance
                         * if i == k {

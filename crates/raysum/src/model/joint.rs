@@ -1,0 +1,65 @@
+//! Several rows at once: how their predictions move together.
+
+use super::Model;
+use crate::data::{Matrix, MatrixRef};
+use crate::error::{Error, Result};
+use crate::linalg;
+use crate::rng::{Purpose, stream};
+use rand_distr::{Distribution, StandardNormal};
+
+impl Model {
+    /// Mean and full covariance of f at the rows of `x`.
+    pub fn joint<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<(Vec<f64>, Matrix)> {
+        let rows = self.standardised(self.check(x)?);
+        let (mean, covariance) = self.posterior.joint(&self.prior, self.prior.kernel.all(), &rows);
+        let mean = mean.iter().map(|f| self.scaler.undo_mean(f + self.prior.mean)).collect();
+        Ok((mean, self.in_units_squared(&covariance)))
+    }
+
+    /// Mean and full covariance of one sub-kernel's function f_j at the rows of `x`, without the
+    /// constant. Its level is known less well than its shape: the level of one function can be that
+    /// of another. The covariance tells them apart.
+    pub fn component_joint<'a>(
+        &self,
+        j: usize,
+        x: impl Into<MatrixRef<'a>>,
+    ) -> Result<(Vec<f64>, Matrix)> {
+        let rows = self.standardised(self.check(x)?);
+        if j >= self.prior.kernel.all().end {
+            let rule = "below the number of sub-kernels";
+            return Err(Error::OutOfRange { name: "the component", value: j as f64, rule });
+        }
+        let (mean, covariance) = self.posterior.joint(&self.prior, j..j + 1, &rows);
+        let mean = mean.iter().map(|f| f * self.scaler.y.std).collect();
+        Ok((mean, self.in_units_squared(&covariance)))
+    }
+
+    fn in_units_squared(&self, covariance: &Matrix) -> Matrix {
+        let m = covariance.rows();
+        Matrix::from_fn(m, m, |i, j| self.scaler.undo_variance(covariance[(i, j)]))
+    }
+
+    /// Joint samples of f at the rows of `x`: one row per sample.
+    pub fn sample<'a>(
+        &self,
+        x: impl Into<MatrixRef<'a>>,
+        samples: usize,
+        seed: u64,
+    ) -> Result<Matrix> {
+        let x = self.check(x)?;
+        let rows = self.standardised(x);
+        let (mean, covariance) = self.posterior.joint(&self.prior, self.prior.kernel.all(), &rows);
+        let m = x.rows();
+        let root = linalg::symmetric_root(covariance.as_slice(), m);
+        let mut rng = stream(seed, Purpose::Samples, 0);
+        let mut out = Matrix::zeros(samples, m);
+        for s in 0..samples {
+            let white: Vec<f64> = (0..m).map(|_| StandardNormal.sample(&mut rng)).collect();
+            for (i, out) in out.row_mut(s).iter_mut().enumerate() {
+                let f: f64 = mean[i] + (0..m).map(|k| root[k * m + i] * white[k]).sum::<f64>();
+                *out = self.scaler.undo_mean(f + self.prior.mean);
+            }
+        }
+        Ok(out)
+    }
+}
