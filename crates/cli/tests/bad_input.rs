@@ -305,7 +305,7 @@ fn outputs_that_cannot_be_written() {
     let folder = prepared();
     for (output, says) in [
         ("no/such/folder", "the folder no/such does not exist"),
-        ("good.csv/below", "the folder good.csv does not exist"),
+        ("good.csv/below", "good.csv is not a folder"),
         ("taken", "it is a folder"),
         #[cfg(target_os = "linux")]
         ("/proc/raysum", "/proc/raysum"),

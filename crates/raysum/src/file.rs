@@ -64,8 +64,16 @@ fn beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     // Temporary files are private to their owner; this is to become an ordinary one.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    // The system's word without the name of the temporary file, which says nothing to the user.
-    builder.tempfile_in(folder).map_err(|e| io::Error::from(e.kind()))
+    builder.tempfile_in(folder).map_err(|e| without_path(&e))
+}
+
+/// The system's word alone: the name of a temporary file says nothing to the user.
+fn without_path(error: &io::Error) -> io::Error {
+    let own = error.get_ref().and_then(|e| e.source()).and_then(|e| e.downcast_ref::<io::Error>());
+    match own.and_then(io::Error::raw_os_error) {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::from(error.kind()),
+    }
 }
 
 /// FNV-1a in 64 bits over the text and the arrays, by name: not against malice, but against a
