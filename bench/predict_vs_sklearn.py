@@ -13,7 +13,9 @@ import platform
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from datetime import date
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -49,10 +51,16 @@ def measured(predict, X):
     return {"seconds": seconds, "rows": len(X), "beyond_mb": beyond / 1e6}
 
 
-def raysum(train, rows):
+def fitted(train):
     from raysum import ProjectedAdditiveGPRegressor
 
-    gp = ProjectedAdditiveGPRegressor(engine="weight").fit(*data(train, 0))
+    return ProjectedAdditiveGPRegressor(engine="weight").fit(*data(train, 0))
+
+
+def raysum(train, rows):
+    # Another process fits, so that none of its memory is there to be used again.
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        gp = pool.submit(fitted, train).result()
     test, truth = data(rows, 1)
     result = measured(lambda X: gp.predict(X, return_std=True), test)
     rmse = float(np.sqrt(np.mean((gp.predict(test[:20_000]) - truth[:20_000]) ** 2)))
@@ -109,8 +117,8 @@ def main():
     peer = best[("sklearn", 2_000)]
     for (name, train), each in best.items():
         times = ", ".join(f"{e:.1f}" for e in each)
-        print(f"{name:8} fitted on {train:6}: {times} µs per row", end="")
-        print(f", {min(peer) / max(each):.0f}–{max(peer) / min(each):.0f} times as fast")
+        ratio = f", {min(peer) / max(each):.0f}–{max(peer) / min(each):.0f} times as fast"
+        print(f"{name:8} fitted on {train:6}: {times} µs per row" + ratio * (each is not peer))
 
 
 if __name__ == "__main__":

@@ -174,6 +174,26 @@ with multiprocessing.get_context("fork").Pool(1) as pool:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
+def test_a_thread_that_has_ended_may_have_been_the_first_to_import():
+    # As a pool of processes does, whose results are read by a thread of its own.
+    code = """
+import threading
+import numpy as np
+found = []
+def work():
+    from raysum import ProjectedAdditiveGPRegressor
+    X = np.random.default_rng(0).normal(size=(500, 5))
+    found.append((ProjectedAdditiveGPRegressor(engine="weight").fit(X, X[:, 0]), X))
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+gp, X = found[0]
+for _ in range(20):
+    gp.predict(np.tile(X, (20, 1)), return_std=True)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_components_as_frames(fitted, table, kind):
     X, y = table

@@ -15,9 +15,6 @@ mod threads;
 
 use pyo3::prelude::*;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 #[pymodule]
 mod _raysum {
     #[pymodule_export]

@@ -69,11 +69,9 @@ fn beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
 
 /// The system's word alone: the name of a temporary file says nothing to the user.
 fn without_path(error: &io::Error) -> io::Error {
-    let own = error.get_ref().and_then(|e| e.source()).and_then(|e| e.downcast_ref::<io::Error>());
-    match own.and_then(io::Error::raw_os_error) {
-        Some(code) => io::Error::from_raw_os_error(code),
-        None => io::Error::from(error.kind()),
-    }
+    let text = error.to_string();
+    let word = text.split(" at path ").next().unwrap_or(&text);
+    io::Error::new(error.kind(), word)
 }
 
 /// FNV-1a in 64 bits over the text and the arrays, by name: not against malice, but against a
