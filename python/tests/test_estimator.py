@@ -292,3 +292,14 @@ def test_progress(table, capsys, monkeypatch):
     assert 1 < len(lines) < gp.n_iter_ and ": start 2 of 2, evaluation " in lines[-1]
     gp.set_params(verbose=0).fit(X, y)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_search_over_many_rows_ends_on_the_right_hill():
+    # Started on all rows it ends far off, where 16 columns of noise seem to matter.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_000, 20))
+    y = np.sin(X[:, 0] + X[:, 1]) + 0.5 * X[:, 2] * X[:, 3] + 0.1 * rng.normal(size=10_000)
+    gp = ProjectedAdditiveGPRegressor().fit(X, y)
+    assert set(list(gp.relevance_)[:4]) == {"x0", "x1", "x2", "x3"}
+    assert gp.noise_std_ < 0.15
+    assert list(dict.fromkeys(gp.history_["rows"])) == [2_000, 10_000]

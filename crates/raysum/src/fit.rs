@@ -1,6 +1,6 @@
 //! Config and data to a fitted model: choose projections, search hyperparameters, condition.
 
-use crate::config::{Config, EngineChoice};
+use crate::config::{Config, EngineChoice, Optimizer};
 use crate::data::{Dataset, Distinct, Matrix, MatrixRef};
 use crate::engine::auto::{self, Auto};
 use crate::engine::ski::Ski;
@@ -10,13 +10,18 @@ use crate::error::{Error, Result};
 use crate::learn;
 use crate::model::{FitReport, Model};
 use crate::objective::{Hyperparameters, Layout};
-use crate::optimize::{Outcome, Stop};
+use crate::optimize::{Lbfgs, Outcome, Stop};
 use crate::project::Projections;
 use crate::rng::{Purpose, stream};
 use crate::scale::{Scaler, StandardRows};
 use crate::search::{ProgressFn, Search, Setbacks, Task};
 use std::ops::ControlFlow;
 
+/// Rows of the part that scouts where to search, and the number of rows from which it does. Few rows
+/// have a likelihood with fewer hills: searches over many that start far off end on wrong ones.
+const SCOUT: (usize, usize) = (2_000, 4_000);
+/// Evaluations that a search usually takes after it.
+const SCOUTED_EVALUATIONS: usize = 20;
 /// From this many rows on, a search starts on a random part of them, and finishes on all.
 const STAGED_ABOVE: usize = 20_000;
 /// The parts, and the number of rows from which each is worth its while.
@@ -35,7 +40,7 @@ impl Config {
     /// Like [`Config::fit`], with a callback for progress and cancellation, and optionally with
     /// the first start at known hyperparameters (of a fit to similar data).
     ///
-    /// Above 20,000 rows the search starts on a random part of them and finishes on all, unless
+    /// Above 4,000 rows the search starts on a random part of them and finishes on all, unless
     /// [`Config::subset`] says otherwise or a start is given.
     ///
     /// Learned directions start from the model with a length-scale per column, and are stopped by
@@ -67,8 +72,12 @@ impl Config {
         let stages = match self.subset {
             Some(rows) => vec![rows.min(n)],
             None if start.is_some() => vec![n],
-            None => stages(n),
+            // Adam has the paper's recipe from its start to its end, and learned directions are
+            // stopped by rows of the first stage, which must be many.
+            None if self.learn_directions || self.optimizer == Optimizer::Adam => stages(n, None),
+            None => stages(n, Some(SCOUT)),
         };
+        let scouted = usize::from(stages.len() > 1 && stages[0] == SCOUT.0);
         if stages[0] < n {
             let prior = problem.layout.prior(&problem.layout.hyperparameters(&first));
             problem.engine(self, None)?.check(&prior)?;
@@ -88,7 +97,7 @@ impl Config {
             let mut engine = problem.engine(self, some)?;
             let observations = problem.observations_of(some);
             let mut task = Task { engine: engine.as_mut(), layout, observations };
-            search.later = later(&stages, index);
+            search.later = later(&stages, scouted, index);
             best = Some(match best {
                 None if self.learn_directions => {
                     let limit = self.max_evaluations.unwrap_or(learn::EVALUATIONS);
@@ -100,7 +109,11 @@ impl Config {
                 Some(from) => {
                     let growth = rows as f64 / stages[index - 1] as f64;
                     let many = self.learn_directions && index == 1;
-                    let limit = if many { learn::LATER_EVALUATIONS } else { stage_limit(index) };
+                    let limit = match index - scouted {
+                        0 => Lbfgs::default().evaluations,
+                        _ if many => learn::LATER_EVALUATIONS,
+                        later => stage_limit(later),
+                    };
                     let most = limit.min(most.unwrap_or(limit));
                     search.finish(&mut task, from, growth, most)?
                 }
@@ -112,7 +125,8 @@ impl Config {
         problem.layout = layout.settled(&best.point);
         // A later stage is short on purpose, as is learning that was stopped; their limit is
         // nothing to warn of.
-        let hit_limit = best.stop == Stop::Limit && stages.len() == 1 && most.is_none();
+        let short = stages.len() - scouted > 1 || most.is_some();
+        let hit_limit = best.stop == Stop::Limit && !short;
         let how = Found { evaluations, unconverged, hit_limit };
         problem.condition(self, &hyperparameters, how)
     }
@@ -143,8 +157,8 @@ impl Config {
 }
 
 /// The rows of each stage of a search over n.
-fn stages(n: usize) -> Vec<usize> {
-    let parts = PARTS.iter().filter(|(_, from)| n > *from).map(|(rows, _)| *rows);
+fn stages(n: usize, scout: Option<(usize, usize)>) -> Vec<usize> {
+    let parts = scout.iter().chain(&PARTS).filter(|(_, from)| n > *from).map(|(rows, _)| *rows);
     parts.chain([n]).collect()
 }
 
@@ -155,8 +169,11 @@ fn stage_limit(index: usize) -> usize {
 
 /// What comes after a stage, in evaluations on its rows: those of later stages, and one on the most
 /// rows for the posterior.
-fn later(stages: &[usize], index: usize) -> f64 {
-    let evaluations = |later: usize| stage_limit(later) * stages[later];
+fn later(stages: &[usize], scouted: usize, index: usize) -> f64 {
+    let evaluations = |later: usize| match later - scouted {
+        0 => SCOUTED_EVALUATIONS * stages[later],
+        short => stage_limit(short) * stages[later],
+    };
     let rows = (index + 1..stages.len()).map(evaluations).sum::<usize>() + stages[stages.len() - 1];
     rows as f64 / stages[index] as f64
 }
@@ -384,18 +401,25 @@ mod tests {
 
     #[test]
     fn more_rows_make_more_stages() {
-        assert_eq!(stages(20_000), [20_000]);
-        assert_eq!(stages(20_001), [10_000, 20_001]);
-        assert_eq!(stages(1_000_000), [10_000, 100_000, 1_000_000]);
+        assert_eq!(stages(20_000, None), [20_000]);
+        assert_eq!(stages(20_001, None), [10_000, 20_001]);
+        assert_eq!(stages(1_000_000, None), [10_000, 100_000, 1_000_000]);
+        assert_eq!(stages(4_000, Some(SCOUT)), [4_000]);
+        assert_eq!(stages(4_001, Some(SCOUT)), [2_000, 4_001]);
+        assert_eq!(stages(20_001, Some(SCOUT)), [2_000, 10_000, 20_001]);
     }
 
     #[test]
     fn what_comes_later_is_counted_in_evaluations_of_this_stage() {
-        assert_eq!(later(&[500], 0), 1.0);
-        let three = stages(1_000_000);
+        assert_eq!(later(&[500], 0, 0), 1.0);
+        assert_eq!(
+            later(&stages(5_000, Some(SCOUT)), 1, 0),
+            2.5 * (1 + SCOUTED_EVALUATIONS) as f64
+        );
+        let three = stages(1_000_000, None);
         let last = LAST_EVALUATIONS as f64;
-        assert_eq!(later(&three, 0), 10.0 * LATER_EVALUATIONS as f64 + 100.0 * last + 100.0);
-        assert_eq!(later(&three, 1), 10.0 * last + 10.0);
-        assert_eq!(later(&three, 2), 1.0);
+        assert_eq!(later(&three, 0, 0), 10.0 * LATER_EVALUATIONS as f64 + 100.0 * last + 100.0);
+        assert_eq!(later(&three, 0, 1), 10.0 * last + 10.0);
+        assert_eq!(later(&three, 0, 2), 1.0);
     }
 }
