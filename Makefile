@@ -27,10 +27,11 @@ test-rust:
 	@echo "== building and running the Rust tests (the first time takes some minutes)"
 	$(CARGO) test --workspace --quiet
 
-# The command line that Python shares its files with is the one that the Rust tests have built.
+# The command line that Python shares its files with is the one that the Rust tests build: a plain
+# build would compile everything once more, with other features.
 test-python: extension
 	@echo "== running the Python tests"
-	$(CARGO) build --quiet -p raysum-cli
+	@$(CARGO) test --workspace --quiet --no-run
 	RAYSUM_BIN="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/raysum" $(BIN)/python -m pytest
 
 extension: $(VENV)/installed

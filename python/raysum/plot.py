@@ -92,7 +92,7 @@ def components(
         at = np.linspace(view.coordinate.min(), view.coordinate.max(), POINTS)
         some = view.coordinate[:: -(-len(X) // POINTS)]
         path = view.centre + np.outer(np.append(at, some), view.step)
-        mean, covariance = gp._model.component_joint(path, j, threads)[target]
+        mean, covariance = gp._model.joint(path, threads, j)[target]
         _function(ax, at, *_around_its_mean(mean, covariance))
         _rug(ax, view.coordinate)
         ax.set_xlabel(view.label)

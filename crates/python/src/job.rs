@@ -49,26 +49,45 @@ impl<T> Caller<T> {
     }
 }
 
-/// Does the part of a job that needs no interpreter, within the part that does. If the interpreter
-/// ends in the meantime the thread sleeps for good, and ends with the process.
+/// While it is there the interpreter does not end.
+struct Attached;
+
+impl Attached {
+    /// If the interpreter is ending already the thread sleeps for good, and ends with the process.
+    fn new() -> Self {
+        ATTACHED.fetch_add(1, Ordering::SeqCst);
+        if LEAVING.load(Ordering::SeqCst) {
+            drop(Self);
+            loop {
+                thread::park();
+            }
+        }
+        Self
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        ATTACHED.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// While it is there the interpreter may end; the job holds on to it again afterwards.
+struct Detached;
+
+impl Drop for Detached {
+    fn drop(&mut self) {
+        std::mem::forget(Attached::new());
+    }
+}
+
+/// Does the part of a job that needs no interpreter, within the part that does.
 pub(crate) fn detached<T: Send>(py: Python<'_>, body: impl FnOnce() -> T + Send) -> T {
     py.detach(|| {
         ATTACHED.fetch_sub(1, Ordering::SeqCst);
-        let result = body();
-        attach();
-        result
+        let _meanwhile = Detached;
+        body()
     })
-}
-
-/// From here on the interpreter must not end, unless it is too late for that.
-fn attach() {
-    ATTACHED.fetch_add(1, Ordering::SeqCst);
-    if LEAVING.load(Ordering::SeqCst) {
-        ATTACHED.fetch_sub(1, Ordering::SeqCst);
-        loop {
-            thread::park();
-        }
-    }
 }
 
 /// Runs `job` on a thread of its own and waits for it. `progress` is called with what it reports.
@@ -81,9 +100,9 @@ pub(crate) fn run<T: Send + 'static>(
     let cancelled = Arc::new(AtomicBool::new(false));
     let caller = Caller { events, cancelled: cancelled.clone() };
     thread::Builder::new().name("raysum".into()).spawn(move || {
-        attach();
+        let attached = Attached::new();
         let result = Python::attach(|py| job(py, &caller));
-        ATTACHED.fetch_sub(1, Ordering::SeqCst);
+        drop(attached);
         // If nobody waits any more there is nobody to tell.
         let _ = caller.events.send(Event::Done(result));
     })?;

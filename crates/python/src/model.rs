@@ -248,28 +248,21 @@ impl Model {
         Ok(parts.into_iter().map(arrays).collect())
     }
 
-    /// Mean of each target at the rows, and the covariance of f there.
+    /// Mean of each target at the rows, and the covariance of f there; or of the function of one
+    /// sub-kernel alone.
+    #[pyo3(signature = (x, threads, component=None))]
     fn joint<'py>(
         &self,
         py: Python<'py>,
         x: PyReadonlyArray2<'py, f64>,
         threads: usize,
+        component: Option<usize>,
     ) -> PyResult<Vec<(Array<'py>, Array2<'py>)>> {
         let x = matrix(&x)?;
-        let all = self.each(py, threads, |model| model.joint(x))?;
-        all.into_iter().map(|(mean, cov)| Ok((array(py, mean), array_2d(py, cov)?))).collect()
-    }
-
-    /// Mean and covariance of the function of sub-kernel `j` at the rows, for each target.
-    fn component_joint<'py>(
-        &self,
-        py: Python<'py>,
-        x: PyReadonlyArray2<'py, f64>,
-        j: usize,
-        threads: usize,
-    ) -> PyResult<Vec<(Array<'py>, Array2<'py>)>> {
-        let x = matrix(&x)?;
-        let all = self.each(py, threads, |model| model.component_joint(j, x))?;
+        let all = self.each(py, threads, |model| match component {
+            Some(j) => model.component_joint(j, x),
+            None => model.joint(x),
+        })?;
         all.into_iter().map(|(mean, cov)| Ok((array(py, mean), array_2d(py, cov)?))).collect()
     }
 
