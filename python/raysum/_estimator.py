@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from . import _inputs, _raysum, _settings
 from ._progress import reporting
@@ -211,10 +212,8 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
             model, history = _raysum.fit(rows, settings, _inputs.threads(self.n_jobs), progress)
         names = getattr(seen, "feature_names_in_", None)
         columns = None if names is None else list(names)
-        self._see(seen.n_features_in_, names)
         self._table = None
-        self._several = dimensions == 2
-        self._take(model.named(columns, _inputs.target_names(y)))
+        self._take(model.named(columns, _inputs.target_names(y)), dimensions == 2)
         fields = [("rows", int), ("start", int), ("evaluation", int), ("objective", float)]
         self.history_ = np.array(history, dtype=fields)
         self._warn()
@@ -249,7 +248,8 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
             return self.fit(X, y, sample_weight, noise_std)
         self._validate_params()
         rows = self._further_rows(X, y, sample_weight, noise_std)
-        self._take(self._model.updated(rows, _inputs.threads(self.n_jobs)))
+        model = self._model.updated(rows, _inputs.threads(self.n_jobs))
+        self._take(model, self._several)
         return self
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -274,8 +274,6 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         >>> bool((again.predict(X) == gp.predict(X)).all())
         True
         """
-        from sklearn.utils.validation import check_is_fitted
-
         check_is_fitted(self)
         self._model.save(path)
 
@@ -296,32 +294,27 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         estimator : ProjectedAdditiveGPRegressor
             A fitted estimator, with the parameters that would fit it again.
         """
-        model = _raysum.Model.load(path)
-        description = json.loads(model.describe())
-        estimator = cls(**_settings.parameters(description))
-        estimator._several = len(description["noise_std"]) > 1
+        estimator = cls()
+        estimator._take(_raysum.Model.load(path))
+        description = estimator._description
         estimator._table = Table.of(description["attachments"])
-        names = description["column_names"]
-        names = None if names is None else np.array(names, dtype=object)
-        estimator._see(description["columns"], names)
-        estimator._take(model)
-        return estimator
+        return estimator.set_params(**_settings.parameters(description))
 
-    def _see(self, columns: int, names: np.ndarray | None) -> None:
-        """Notes the columns of X, under scikit-learn's names."""
-        self.n_features_in_ = columns
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _take(self, model: _raysum.Model) -> None:
-        """Makes this the fitted model."""
+    def _take(self, model: _raysum.Model, several: bool | None = None) -> None:
+        """Makes this the fitted model. Whether its y has two dimensions no file says; if nobody
+        does, they are as many as its targets need.
+        """
         d = self._description = json.loads(model.describe())
         self._model = model
+        self.n_features_in_ = d["columns"]
+        if d["column_names"] is not None:
+            self.feature_names_in_ = np.array(d["column_names"], dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         found = d["hyperparameters"][0]
         self._noise_stds = d["noise_std"]
         self.n_outputs_ = len(self._noise_stds)
+        self._several = self.n_outputs_ > 1 if several is None else several
         self.engine_ = d["engine"]
         self.n_iter_ = d["report"]["evaluations"]
         self.directions_ = model.directions()

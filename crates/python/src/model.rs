@@ -209,17 +209,11 @@ impl Model {
     ) -> PyResult<Vec<Predicted<'py>>> {
         let x = matrix(&x)?;
         let noise = noise_std.as_ref().map(slice).transpose()?;
-        let empty = || Vec::with_capacity(x.rows());
-        let with_ends = level.is_some();
-        let mut parts: Vec<[Vec<f64>; 4]> = self
-            .targets
-            .iter()
-            .map(|_| {
-                let ends = if with_ends { [empty(), empty()] } else { [Vec::new(), Vec::new()] };
-                let [lower, upper] = ends;
-                [empty(), empty(), lower, upper]
-            })
-            .collect();
+        // Mean, standard deviation, lower and upper end.
+        let ends = if level.is_some() { x.rows() } else { 0 };
+        let room = [x.rows(), x.rows(), ends, ends];
+        let mut parts: Vec<[Vec<f64>; 4]> =
+            self.targets.iter().map(|_| room.map(Vec::with_capacity)).collect();
         let predict = |model: &Fitted, chunk: &[usize]| -> Result<_> {
             let rows = x.choose(chunk);
             let p = match noise {
@@ -242,7 +236,7 @@ impl Model {
             }
         })?;
         let arrays = |[mean, std, lower, upper]: [Vec<f64>; 4]| {
-            let ends = with_ends.then(|| (array(py, lower), array(py, upper)));
+            let ends = level.map(|_| (array(py, lower), array(py, upper)));
             (array(py, mean), array(py, std), ends)
         };
         Ok(parts.into_iter().map(arrays).collect())
@@ -352,22 +346,13 @@ impl Model {
         data: &Dataset<'_>,
         body: impl Fn(&Fitted, &Dataset<'_>) -> Result<T> + Sync,
     ) -> PyResult<Vec<T>> {
-        let one = |(model, y): (&Fitted, &&[f64])| {
-            compute(py, threads, || {
-                let mut one = Dataset::rows_of(data.x(), &[*y])?;
-                if let Some(weights) = data.weights() {
-                    one = one.weighted(weights)?;
-                }
-                if let Some(noise_std) = data.noise_std() {
-                    one = one.with_noise_std(noise_std)?;
-                }
-                body(model, &one)
-            })
-        };
         let (expected, found) = (self.targets.len(), data.targets().len());
         if found != expected {
             return Err(to_python(raysum::Error::TargetCount { expected, found }));
         }
-        self.targets.iter().zip(data.targets()).map(one).collect()
+        let one = |(k, model): (usize, &Fitted)| {
+            compute(py, threads, || body(model, &data.one_target(k)))
+        };
+        self.targets.iter().enumerate().map(one).collect()
     }
 }

@@ -289,6 +289,15 @@ impl<'a> Dataset<'a> {
         self.targets[0]
     }
 
+    /// The same rows with target number `k` alone.
+    ///
+    /// # Panics
+    /// If there is no such target.
+    #[must_use]
+    pub fn one_target(&self, k: usize) -> Self {
+        Self { targets: vec![self.targets[k]], ..self.clone() }
+    }
+
     /// All targets.
     pub fn targets(&self) -> &[&'a [f64]] {
         &self.targets

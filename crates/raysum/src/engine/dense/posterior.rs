@@ -160,7 +160,9 @@ impl Posterior for DensePosterior {
 
     fn components(&self, prior: &Prior, x: &Matrix) -> Vec<Marginals> {
         let z_new = prior.kernel.project(x, Threads::One);
-        (prior.kernel.all())
+        prior
+            .kernel
+            .all()
             .map(|j| {
                 let cross = self.cross(prior, j..j + 1, &z_new, x.rows());
                 let mean = self.means(&cross);
