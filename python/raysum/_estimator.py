@@ -61,7 +61,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         Further starting points of the search; the best marginal likelihood wins.
     subset : int, default=None
         Search hyperparameters on this many random rows; the model still learns from all. By
-        default searches over more than 4,000 rows begin on 2,000 and end on all.
+        default searches over more than 2,000 rows begin on half of them, at most 2,000.
     noise_bounds : (float, float), default=(1e-4, 10.0)
         Range of the noise variance, as a share of the target's variance: never below the first,
         and above the second only against a prior that grows steep there.

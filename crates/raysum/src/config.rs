@@ -188,7 +188,8 @@ pub struct Config {
     /// How hyperparameters are searched.
     pub optimizer: Optimizer,
     /// Search on this many random rows only; the posterior is still of all rows. `None` lets the
-    /// number of rows decide: above 4,000 the search starts on 2,000 and finishes on all.
+    /// number of rows decide: above 2,000 the search starts on half of them, at most 2,000, and
+    /// finishes on all.
     pub subset: Option<usize>,
     /// Most evaluations per start; `None` for the optimiser's own (200, 1000 for Adam, 800 for
     /// learned directions).

@@ -15,21 +15,8 @@ use crate::project::Projections;
 use crate::rng::{Purpose, stream};
 use crate::scale::{Scaler, StandardRows};
 use crate::search::{ProgressFn, Search, Setbacks, Task};
+use crate::stages::Stages;
 use std::ops::ControlFlow;
-
-/// Rows of the part that scouts where to search, and the number of rows from which it does. Few rows
-/// have a likelihood with fewer hills: searches over many that start far off end on wrong ones.
-const SCOUT: (usize, usize) = (2_000, 4_000);
-/// Evaluations that a search usually takes after it.
-const SCOUTED_EVALUATIONS: usize = 20;
-/// From this many rows on, a search starts on a random part of them, and finishes on all.
-const STAGED_ABOVE: usize = 20_000;
-/// The parts, and the number of rows from which each is worth its while.
-const PARTS: [(usize, usize); 2] = [(10_000, STAGED_ABOVE), (100_000, 300_000)];
-/// Evaluations of a later stage at most; the first one has the search's own limit.
-const LATER_EVALUATIONS: usize = 10;
-/// The same for the last stage, where a stage before it has come close already.
-const LAST_EVALUATIONS: usize = 3;
 
 impl Config {
     /// Fits to the data: standardises, chooses projections, maximises the marginal likelihood.
@@ -40,7 +27,7 @@ impl Config {
     /// Like [`Config::fit`], with a callback for progress and cancellation, and optionally with
     /// the first start at known hyperparameters (of a fit to similar data).
     ///
-    /// Above 4,000 rows the search starts on a random part of them and finishes on all, unless
+    /// Above 2,000 rows the search starts on a random part of them and finishes on all, unless
     /// [`Config::subset`] says otherwise or a start is given.
     ///
     /// Learned directions start from the model with a length-scale per column, and are stopped by
@@ -70,15 +57,14 @@ impl Config {
         };
         let n = data.rows();
         let stages = match self.subset {
-            Some(rows) => vec![rows.min(n)],
-            None if start.is_some() => vec![n],
+            Some(rows) => Stages::one(rows.min(n)),
+            None if start.is_some() => Stages::one(n),
             // Adam has the paper's recipe from its start to its end, and learned directions are
             // stopped by rows of the first stage, which must be many.
-            None if self.learn_directions || self.optimizer == Optimizer::Adam => stages(n, None),
-            None => stages(n, Some(SCOUT)),
+            None if self.learn_directions || self.optimizer == Optimizer::Adam => Stages::plain(n),
+            None => Stages::scouted(n),
         };
-        let scouted = usize::from(stages.len() > 1 && stages[0] == SCOUT.0);
-        if stages[0] < n {
+        if stages.rows[0] < n {
             let prior = problem.layout.prior(&problem.layout.hyperparameters(&first));
             problem.engine(self, None)?.check(&prior)?;
         }
@@ -86,18 +72,18 @@ impl Config {
         let mut search = Search { config: self, progress, evaluations: 0, setbacks, later: 0.0 };
         let mut most = None;
         if self.learn_directions && start.is_none() {
-            let learning = problem.before_learning(&mut search, stages[0])?;
+            let learning = problem.before_learning(&mut search, stages.rows[0])?;
             (problem.layout, first, most) = (learning.layout, learning.first, learning.most);
         }
         let layout = &problem.layout;
         let mut best: Option<Outcome> = None;
-        for (index, &rows) in stages.iter().enumerate() {
+        for (index, &rows) in stages.rows.iter().enumerate() {
             let sample = (rows < n).then(|| problem.sample(rows, self.seed, index));
             let some = sample.as_ref().or(problem.distinct.as_ref());
             let mut engine = problem.engine(self, some)?;
             let observations = problem.observations_of(some);
             let mut task = Task { engine: engine.as_mut(), layout, observations };
-            search.later = later(&stages, scouted, index);
+            search.later = stages.later(index);
             best = Some(match best {
                 None if self.learn_directions => {
                     let limit = self.max_evaluations.unwrap_or(learn::EVALUATIONS);
@@ -107,12 +93,11 @@ impl Config {
                 }
                 None => search.starts(&mut task, &first)?,
                 Some(from) => {
-                    let growth = rows as f64 / stages[index - 1] as f64;
-                    let many = self.learn_directions && index == 1;
-                    let limit = match index - scouted {
-                        0 => Lbfgs::default().evaluations,
-                        _ if many => learn::LATER_EVALUATIONS,
-                        later => stage_limit(later),
+                    let growth = rows as f64 / stages.rows[index - 1] as f64;
+                    let limit = match stages.limit(index) {
+                        None => Lbfgs::default().evaluations,
+                        Some(_) if self.learn_directions && index == 1 => learn::LATER_EVALUATIONS,
+                        Some(limit) => limit,
                     };
                     let most = limit.min(most.unwrap_or(limit));
                     search.finish(&mut task, from, growth, most)?
@@ -125,7 +110,7 @@ impl Config {
         problem.layout = layout.settled(&best.point);
         // A later stage is short on purpose, as is learning that was stopped; their limit is
         // nothing to warn of.
-        let short = stages.len() - scouted > 1 || most.is_some();
+        let short = stages.limit(stages.rows.len() - 1).is_some() || most.is_some();
         let hit_limit = best.stop == Stop::Limit && !short;
         let how = Found { evaluations, unconverged, hit_limit };
         problem.condition(self, &hyperparameters, how)
@@ -154,28 +139,6 @@ impl Config {
     ) -> Result<Vec<Model>> {
         Problem::along(self, data, projections)?.condition(self, hyperparameters, Found::default())
     }
-}
-
-/// The rows of each stage of a search over n.
-fn stages(n: usize, scout: Option<(usize, usize)>) -> Vec<usize> {
-    let parts = scout.iter().chain(&PARTS).filter(|(_, from)| n > *from).map(|(rows, _)| *rows);
-    parts.chain([n]).collect()
-}
-
-/// The most evaluations of a stage after the first, by its place among the stages.
-fn stage_limit(index: usize) -> usize {
-    if index == 1 { LATER_EVALUATIONS } else { LAST_EVALUATIONS }
-}
-
-/// What comes after a stage, in evaluations on its rows: those of later stages, and one on the most
-/// rows for the posterior.
-fn later(stages: &[usize], scouted: usize, index: usize) -> f64 {
-    let evaluations = |later: usize| match later - scouted {
-        0 => SCOUTED_EVALUATIONS * stages[later],
-        short => stage_limit(short) * stages[later],
-    };
-    let rows = (index + 1..stages.len()).map(evaluations).sum::<usize>() + stages[stages.len() - 1];
-    rows as f64 / stages[index] as f64
 }
 
 /// Where learning directions starts, and the evaluations it may take: all it wants, if `None`.
@@ -392,34 +355,5 @@ impl<'a> Problem<'a> {
             models.push(model);
         }
         Ok(models)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn more_rows_make_more_stages() {
-        assert_eq!(stages(20_000, None), [20_000]);
-        assert_eq!(stages(20_001, None), [10_000, 20_001]);
-        assert_eq!(stages(1_000_000, None), [10_000, 100_000, 1_000_000]);
-        assert_eq!(stages(4_000, Some(SCOUT)), [4_000]);
-        assert_eq!(stages(4_001, Some(SCOUT)), [2_000, 4_001]);
-        assert_eq!(stages(20_001, Some(SCOUT)), [2_000, 10_000, 20_001]);
-    }
-
-    #[test]
-    fn what_comes_later_is_counted_in_evaluations_of_this_stage() {
-        assert_eq!(later(&[500], 0, 0), 1.0);
-        assert_eq!(
-            later(&stages(5_000, Some(SCOUT)), 1, 0),
-            2.5 * (1 + SCOUTED_EVALUATIONS) as f64
-        );
-        let three = stages(1_000_000, None);
-        let last = LAST_EVALUATIONS as f64;
-        assert_eq!(later(&three, 0, 0), 10.0 * LATER_EVALUATIONS as f64 + 100.0 * last + 100.0);
-        assert_eq!(later(&three, 0, 1), 10.0 * last + 10.0);
-        assert_eq!(later(&three, 0, 2), 1.0);
     }
 }

@@ -23,6 +23,7 @@ pub mod rng;
 mod scale;
 mod search;
 mod spectrum;
+mod stages;
 
 pub use config::{Config, Degrees, EngineChoice, Optimizer};
 pub use data::{Dataset, Matrix, MatrixRef};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 24] = [
+const ORDER: [&str; 25] = [
     "error",
     "named",
     "file",
@@ -24,6 +24,7 @@ const ORDER: [&str; 24] = [
     "model",
     "online",
     "search",
+    "stages",
     "learn",
     "fit",
     "persist",

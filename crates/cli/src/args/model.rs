@@ -45,8 +45,8 @@ pub(crate) struct ModelArgs {
     pub(crate) engine: Option<EngineChoice>,
 
     /// Search hyperparameters on this many random rows only; the model still learns from all
-    /// [default: above 4,000 rows, start on 2,000 (then 10,000 above 20,000, and 100,000 above
-    /// 300,000), finish on all]
+    /// [default: above 2,000 rows, start on half of them, at most 2,000 (then 10,000 above 20,000,
+    /// and 100,000 above 300,000), finish on all]
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(2..))]
     pub(crate) subset: Option<u64>,
 

@@ -66,7 +66,8 @@ pub fn lbfgs<'a, E>(
         let unit = if wild { 1.0 / dot(&gradient, &gradient).sqrt().max(1.0) } else { 1.0 };
         let farthest = direction.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
         let first_trial = unit.min(options.longest_step / farthest);
-        match line_search(&mut search, &point, value, &gradient, &direction, first_trial)? {
+        let line = Line { origin: &point, value, gradient: &gradient, direction: &direction };
+        match line.search(&mut search, first_trial, options.value_tolerance)? {
             Some(next) => {
                 let improvement = value - next.value;
                 memory.remember(&point, &gradient, &next);
@@ -102,55 +103,67 @@ struct Trial {
     slope: f64,
 }
 
-/// Finds a step that lowers the value enough and flattens the slope (weak Wolfe conditions), by
-/// bracketing and cubic interpolation. `None` if there is none to be found.
-fn line_search<E, F: Objective<E>>(
-    search: &mut Search<'_, F>,
-    origin: &[f64],
+/// Where a line search starts, and where it goes.
+struct Line<'a> {
+    origin: &'a [f64],
     value: f64,
-    gradient: &[f64],
-    direction: &[f64],
-    first_trial: f64,
-) -> Result<Option<Accepted>, E> {
-    const DECREASE: f64 = 1e-4;
-    const FLATTEN: f64 = 0.9;
-    const TRIALS: usize = 25;
-    let slope = dot(gradient, direction);
-    if slope >= 0.0 {
-        return Ok(None);
-    }
-    let mut low = Trial { t: 0.0, value, slope };
-    let mut high: Option<Trial> = None;
-    let mut t = first_trial;
-    let mut best: Option<Accepted> = None;
-    let mut trial_gradient = vec![0.0; origin.len()];
-    for _ in 0..TRIALS {
-        let point: Vec<f64> = origin.iter().zip(direction).map(|(x, d)| x + t * d).collect();
-        let trial_value = search.evaluate(&point, &mut trial_gradient)?;
-        let trial = Trial { t, value: trial_value, slope: dot(&trial_gradient, direction) };
-        let enough = trial_value <= value + DECREASE * t * slope;
-        if enough {
-            let accepted = Accepted { point, gradient: trial_gradient.clone(), value: trial_value };
-            if trial.slope >= FLATTEN * slope {
-                return Ok(Some(accepted));
+    gradient: &'a [f64],
+    direction: &'a [f64],
+}
+
+impl Line<'_> {
+    /// Finds a step that lowers the value enough and flattens the slope (weak Wolfe conditions), by
+    /// bracketing and cubic interpolation. `None` if there is none to be found that could lower it
+    /// by `least`.
+    fn search<E, F: Objective<E>>(
+        &self,
+        search: &mut Search<'_, F>,
+        first_trial: f64,
+        least: f64,
+    ) -> Result<Option<Accepted>, E> {
+        let Line { origin, value, gradient, direction } = *self;
+        const DECREASE: f64 = 1e-4;
+        const FLATTEN: f64 = 0.9;
+        const TRIALS: usize = 25;
+        let slope = dot(gradient, direction);
+        if slope >= 0.0 {
+            return Ok(None);
+        }
+        let mut low = Trial { t: 0.0, value, slope };
+        let mut high: Option<Trial> = None;
+        let mut t = first_trial;
+        let mut best: Option<Accepted> = None;
+        let mut trial_gradient = vec![0.0; origin.len()];
+        for _ in 0..TRIALS {
+            let point: Vec<f64> = origin.iter().zip(direction).map(|(x, d)| x + t * d).collect();
+            let trial_value = search.evaluate(&point, &mut trial_gradient)?;
+            let trial = Trial { t, value: trial_value, slope: dot(&trial_gradient, direction) };
+            let enough = trial_value <= value + DECREASE * t * slope;
+            if enough {
+                let accepted =
+                    Accepted { point, gradient: trial_gradient.clone(), value: trial_value };
+                if trial.slope >= FLATTEN * slope {
+                    return Ok(Some(accepted));
+                }
+                best = Some(accepted);
+                low = trial;
+            } else {
+                high = Some(trial);
             }
-            best = Some(accepted);
-            low = trial;
-        } else {
-            high = Some(trial);
+            if search.must_stop().is_some() {
+                break;
+            }
+            t = match high {
+                None => 2.0 * t,
+                Some(high) => interpolate(low, high),
+            };
+            // A value that is estimated has steps too small to see: the slope bounds what is to gain.
+            if -slope * t < least || (t - low.t).abs() < 1e-12 * t.abs() {
+                break;
+            }
         }
-        if search.must_stop().is_some() {
-            break;
-        }
-        t = match high {
-            None => 2.0 * t,
-            Some(high) => interpolate(low, high),
-        };
-        if (t - low.t).abs() < 1e-12 * t.abs() || t < 1e-14 {
-            break;
-        }
+        Ok(best)
     }
-    Ok(best)
 }
 
 /// The minimum of the cubic through two trials, kept away from both ends.
