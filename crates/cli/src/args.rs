@@ -3,10 +3,12 @@
 
 mod model;
 mod online;
+mod reproduce;
 mod ski;
 
 pub(crate) use model::ModelArgs;
 pub(crate) use online::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
+pub(crate) use reproduce::{ExperimentArgs, FoldsArgs, ReproduceArgs, RunArgs};
 
 use crate::table::Missing;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -60,6 +62,8 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Fit, score, save, predict and draw, on a bundled table of cars
     Demo(DemoArgs),
+    /// Run the paper's experiments again: tables and figures beside the paper's numbers
+    Reproduce(ReproduceArgs),
 }
 
 /// A table with a target.

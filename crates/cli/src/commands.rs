@@ -9,7 +9,7 @@ mod predict;
 mod sample;
 
 use crate::args::{Args, Command};
-use crate::output;
+use crate::{output, reproduce};
 use anyhow::{Context, Result};
 
 /// How a command talks, apart from its results.
@@ -53,5 +53,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Command::Merge(args) => online::merge(args, voice),
         Command::Inspect(args) => inspect::run(args, voice),
         Command::Demo(args) => demo::run(args, voice),
+        Command::Reproduce(args) => reproduce::run(args, voice),
     }
 }

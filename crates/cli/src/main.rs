@@ -10,6 +10,7 @@ mod npy;
 mod output;
 mod picture;
 mod progress;
+mod reproduce;
 mod score;
 mod source;
 mod splits;

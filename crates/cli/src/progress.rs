@@ -108,6 +108,15 @@ impl Reporter {
         self.show(done as u64, all as u64, text);
     }
 
+    /// After this share of a long job, the last of it some part of a whole.
+    pub(crate) fn share(&mut self, share: f64, part: &str) {
+        let text = |elapsed: Duration| {
+            let left = elapsed.as_secs_f64() * (1.0 / share.max(1e-9) - 1.0);
+            format!("{:.0} %, {part}, about {} left", 100.0 * share, style::seconds(left))
+        };
+        self.show((1000.0 * share) as u64, 1000, text);
+    }
+
     /// Shows how far the job is; the words are only made if they are to be seen.
     fn show(&mut self, position: u64, length: u64, text: impl Fn(Duration) -> String) {
         match &mut self.surface {

@@ -21,6 +21,8 @@ pub enum Purpose {
     Stopping = 7,
     /// Probes and pivots of the SKI engine.
     Probes = 8,
+    /// Data made for an experiment.
+    Synthetic = 9,
 }
 
 /// The stream for `purpose`, number `index` (a start, a repeat, …).

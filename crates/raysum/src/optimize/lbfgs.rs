@@ -121,10 +121,10 @@ impl Line<'_> {
         first_trial: f64,
         least: f64,
     ) -> Result<Option<Accepted>, E> {
-        let Line { origin, value, gradient, direction } = *self;
         const DECREASE: f64 = 1e-4;
         const FLATTEN: f64 = 0.9;
         const TRIALS: usize = 25;
+        let Line { origin, value, gradient, direction } = *self;
         let slope = dot(gradient, direction);
         if slope >= 0.0 {
             return Ok(None);

@@ -1,0 +1,145 @@
+//! One fit of an experiment: a model, the rows it learns from, the rows it is asked about.
+
+use super::pool::Job;
+use super::record::{Key, Record};
+use super::sets::Set;
+use crate::score::Scores;
+use crate::splits;
+use anyhow::{Result, ensure};
+use raysum::{Config, Dataset, Degrees, Matrix, MatrixRef};
+use std::sync::Arc;
+
+/// A model of an experiment.
+#[derive(Clone, Debug)]
+pub(super) struct Recipe {
+    pub(super) model: String,
+    pub(super) config: Config,
+}
+
+impl Recipe {
+    /// A preset as it is.
+    pub(super) fn preset(name: &str) -> Result<Self> {
+        Ok(Self { model: name.into(), config: Config::preset(name)? })
+    }
+
+    /// A preset with `j` one-dimensional sub-kernels.
+    pub(super) fn with_directions(name: &str, j: usize) -> Result<Self> {
+        let mut recipe = Self::preset(name)?;
+        recipe.config.degrees = Degrees::ones(j);
+        Ok(recipe)
+    }
+
+    /// A key for a fit to a set of so many rows and columns.
+    fn key(&self, set: &str, rows: usize, columns: usize, repeat: u32, fold: u32) -> Key {
+        let j = self.config.degrees.resolve(columns).len();
+        Key { set: set.into(), rows, model: self.model.clone(), j, repeat, fold }
+    }
+
+    /// Every repeat draws its own directions, as it draws its own rows.
+    fn seeded(&self, seed: u64, repeat: u32) -> Config {
+        Config { seed: seed.wrapping_add(u64::from(repeat)), ..self.config.clone() }
+    }
+
+    fn job<'a>(
+        &self,
+        key: Key,
+        rows: usize,
+        columns: usize,
+        work: impl Fn(&Key) -> Result<Record> + Send + Sync + 'a,
+    ) -> Job<'a> {
+        let views = self.config.degrees.resolve(columns).iter().sum();
+        let own = key.clone();
+        Job { key, rows, views, work: Box::new(move || work(&own)) }
+    }
+}
+
+/// How often and how finely to cross-validate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CrossValidation {
+    pub(super) folds: u32,
+    pub(super) repeats: u32,
+    /// CrossValidation that are run, of each repeat.
+    pub(super) run: u32,
+    pub(super) seed: u64,
+}
+
+impl CrossValidation {
+    /// The jobs of some models on a set; the splits of a repeat are the same for all of them.
+    pub(super) fn jobs(self, set: &Arc<Set>, recipes: &[Recipe]) -> Result<Vec<Job<'static>>> {
+        let (n, columns) = (set.x.rows(), set.x.columns());
+        let folds = self.folds as usize;
+        ensure!(
+            n >= folds && n - n.div_ceil(folds) >= 2,
+            "{}: {folds} folds need more rows than the {n} there are",
+            set.name
+        );
+        let mut jobs = Vec::new();
+        for recipe in recipes {
+            for repeat in 0..self.repeats {
+                for fold in 0..self.run.min(self.folds) {
+                    let (set, config) = (Arc::clone(set), recipe.seeded(self.seed, repeat));
+                    let key = recipe.key(&set.name, n, columns, repeat, fold);
+                    jobs.push(recipe.job(key, n - n / folds, columns, move |key| {
+                        let split =
+                            splits::folds(n, folds, self.seed, repeat).swap_remove(fold as usize);
+                        fold_record(key, &config, &set, &split)
+                    }));
+                }
+            }
+        }
+        Ok(jobs)
+    }
+}
+
+fn fold_record(key: &Key, config: &Config, set: &Set, split: &splits::Split) -> Result<Record> {
+    let pick = |rows: &[usize]| -> Vec<f64> { rows.iter().map(|&i| set.y[i]).collect() };
+    let x = MatrixRef::from(&set.x);
+    let (y, truth) = (pick(&split.train), pick(&split.test));
+    record(key, config, x.choose(&split.train), &y, x.choose(&split.test), &truth)
+}
+
+/// Rows to learn from and rows to be asked about, both made by `make` when they are wanted.
+pub(super) struct Drawn {
+    pub(super) x: Matrix,
+    pub(super) y: Vec<f64>,
+    pub(super) x_new: Matrix,
+    pub(super) truth: Vec<f64>,
+}
+
+/// The job of one model on rows that are drawn for it.
+pub(super) fn drawn_job(
+    recipe: &Recipe,
+    (set, rows, columns): (&str, usize, usize),
+    (seed, repeat): (u64, u32),
+    make: impl Fn() -> Drawn + Send + Sync + 'static,
+) -> Job<'static> {
+    let key = recipe.key(set, rows, columns, repeat, 0);
+    let config = recipe.seeded(seed, repeat);
+    recipe.job(key, rows, columns, move |key| {
+        let drawn = make();
+        record(key, &config, (&drawn.x).into(), &drawn.y, (&drawn.x_new).into(), &drawn.truth)
+    })
+}
+
+fn record(
+    key: &Key,
+    config: &Config,
+    x: MatrixRef<'_>,
+    y: &[f64],
+    x_new: MatrixRef<'_>,
+    truth: &[f64],
+) -> Result<Record> {
+    let model = config.fit(&Dataset::new(x, y)?)?;
+    let prediction = model.predict(x_new)?;
+    // As the paper: normalised by the training rows.
+    let unit = model.scaler().y.std;
+    Ok(Record {
+        key: key.clone(),
+        columns: x.columns(),
+        scores: Scores::standardised(truth, &prediction, unit),
+        log_marginal_likelihood: model.log_marginal_likelihood(),
+        noise_std: model.noise_std() / unit,
+        evaluations: model.report().evaluations,
+        engine: model.engine().into(),
+    })
+}
