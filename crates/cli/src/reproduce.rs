@@ -41,6 +41,8 @@ struct Run {
     seed: u64,
     data: Option<Folder>,
     voice: Voice,
+    /// Held for as long as the run lives.
+    _alone: std::fs::File,
 }
 
 impl Run {
@@ -49,10 +51,11 @@ impl Run {
         let data = data.map(Folder::new).transpose()?;
         std::fs::create_dir_all(&output)
             .with_context(|| format!("cannot make the folder {}", output.display()))?;
+        let alone = settings::lock(&output)?;
         settings::agree(&output, "seed", seed)?;
         settings::agree(&output, "quick", quick)?;
         settings::agree(&output, "version", env!("CARGO_PKG_VERSION"))?;
-        Ok(Self { output, quick, seed, data, voice })
+        Ok(Self { output, quick, seed, data, voice, _alone: alone })
     }
 
     /// The folder with the data.

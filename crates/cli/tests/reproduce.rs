@@ -99,6 +99,7 @@ fn a_killed_run_continues_to_the_same_results() {
         assert!(started.elapsed() < Duration::from_secs(60), "nothing is written");
         sleep(Duration::from_millis(1));
     }
+    folder.run("reproduce kernels --quick -o torn").failed(1, "another run is at work in torn;");
     child.kill().unwrap();
     child.wait().unwrap();
     let left = lines(&folder, "torn/synthetic.csv").len();

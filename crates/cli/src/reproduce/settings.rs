@@ -1,8 +1,10 @@
-//! What the results of a folder have in common: results of other seeds are not mixed in.
+//! What the results of a folder have in common: results of other seeds, or of another run at the
+//! same time, are not mixed in.
 
 use crate::output;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 fn path(folder: &Path) -> PathBuf {
@@ -16,6 +18,22 @@ fn read(folder: &Path) -> Result<Map<String, Value>> {
             .with_context(|| format!("{} cannot be read as settings", path.display())),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Map::new()),
         Err(e) => Err(e).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+/// Keeps other runs out of the folder until the file is closed, by the end of the process at the
+/// latest: two would do the same fits, and write over each other.
+pub(super) fn lock(folder: &Path) -> Result<File> {
+    let path = folder.join(".lock");
+    let cannot = || format!("cannot write {}", path.display());
+    let file = File::create(&path).with_context(cannot)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let folder = folder.display();
+            bail!("another run is at work in {folder}; wait for it, or give another --output")
+        }
+        Err(TryLockError::Error(e)) => Err(e).with_context(cannot),
     }
 }
 
