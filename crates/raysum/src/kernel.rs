@@ -96,7 +96,7 @@ impl SubKernel {
     /// Runs `body` with the kernel as a constant, so that its inner loop holds no branch on the
     /// kernel and the compiler can vectorise it.
     #[inline(always)]
-    pub(crate) fn specialise<R>(self, body: impl Specialised<R>) -> R {
+    pub(crate) fn specialise<B: Specialised>(self, body: B) -> B::Output {
         match self {
             SubKernel::Rbf => body.run(|s| SubKernel::Rbf.value_and_slope(s)),
             SubKernel::Cosine => body.run(|s| SubKernel::Cosine.value_and_slope(s)),
@@ -128,9 +128,12 @@ impl SubKernel {
 }
 
 /// A computation that takes a kernel (s ↦ κ, dκ/ds) as a compile-time constant.
-pub(crate) trait Specialised<R> {
+pub(crate) trait Specialised {
+    /// What it gives.
+    type Output;
+
     /// Runs the computation with this kernel.
-    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) -> R;
+    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) -> Self::Output;
 }
 
 impl FromStr for SubKernel {

@@ -6,8 +6,8 @@
 
 use crate::data::Matrix;
 use crate::engine::AdditiveKernel;
-use crate::kernel::Specialised;
-use pulp::Arch;
+use crate::kernel::{Specialised, SubKernel};
+use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -15,6 +15,10 @@ use std::ops::Range;
 const COLUMNS: usize = 32;
 /// Rows of a tile: with its scratch it stays in the first-level cache.
 const ROWS: usize = 256;
+/// Views of a sub-kernel from which a tile is worked through view by view, all its columns at a
+/// time: by columns first, the values of many views would not stay in the first-level cache. Every
+/// sum has the same order both ways.
+const MANY_VIEWS: usize = 16;
 /// Accumulators of the gradient pass.
 const ACCUMULATORS: usize = 32;
 
@@ -44,7 +48,7 @@ pub(in crate::engine) fn kernel_matrix(
                     variance,
                     out,
                 };
-                Arch::new().dispatch(|| kernel.sub_kernel.specialise(tile));
+                Arch::new().dispatch(With(kernel.sub_kernel, tile));
             }
         }
     });
@@ -70,7 +74,7 @@ pub(in crate::engine) fn cross_covariance(
                 variance: kernel.variances[j],
                 out,
             };
-            Arch::new().dispatch(|| kernel.sub_kernel.specialise(tile));
+            Arch::new().dispatch(With(kernel.sub_kernel, tile));
         }
     }
 }
@@ -115,8 +119,7 @@ pub(super) fn gradient(
                             b: &b,
                             out: &mut sum.z[at],
                         };
-                        sum.variances[j] +=
-                            Arch::new().dispatch(|| kernel.sub_kernel.specialise(tile));
+                        sum.variances[j] += Arch::new().dispatch(With(kernel.sub_kernel, tile));
                     }
                 }
             }
@@ -151,7 +154,7 @@ pub(super) fn mean_slopes(
                 first_view: block.start,
                 out: &mut out,
             };
-            Arch::new().dispatch(|| kernel.sub_kernel.specialise(tile));
+            Arch::new().dispatch(With(kernel.sub_kernel, tile));
         }
     }
     out
@@ -181,6 +184,19 @@ fn fill_b(
     }
 }
 
+/// A pass over a tile with its kernel. A closure in its place would be compiled by itself, without
+/// the vectors that the dispatch is for.
+struct With<T>(SubKernel, T);
+
+impl<T: Specialised> NullaryFnOnce for With<T> {
+    type Output = T::Output;
+
+    #[inline(always)]
+    fn call(self) -> T::Output {
+        self.0.specialise(self.1)
+    }
+}
+
 /// The rows of one sub-kernel's projection: D runs of n values.
 #[derive(Clone, Copy)]
 struct View<'a> {
@@ -191,6 +207,10 @@ struct View<'a> {
 impl View<'_> {
     fn runs(&self) -> impl Iterator<Item = &[f64]> {
         self.z.chunks(self.n)
+    }
+
+    fn is_deep(&self) -> bool {
+        self.z.len() >= MANY_VIEWS * self.n
     }
 }
 
@@ -221,6 +241,25 @@ fn squared_distances<'s>(
     s
 }
 
+/// Adds squared distances of `rows` to each of some of them, view by view.
+#[inline(always)]
+fn add_squared_distances(
+    scratch: &mut [[f64; ROWS]],
+    train: View<'_>,
+    rows: &Range<usize>,
+    columns: &Range<usize>,
+) {
+    for run in train.runs() {
+        let tile = &run[rows.clone()];
+        for (s, point) in scratch.iter_mut().zip(&run[columns.clone()]) {
+            for (s, z) in s.iter_mut().zip(tile) {
+                let gap = z - point;
+                *s += gap * gap;
+            }
+        }
+    }
+}
+
 struct ValueTile<'a> {
     views: View<'a>,
     columns: Range<usize>,
@@ -229,10 +268,23 @@ struct ValueTile<'a> {
     out: &'a mut [f64],
 }
 
-impl Specialised<()> for ValueTile<'_> {
+impl Specialised for ValueTile<'_> {
+    type Output = ();
+
     #[inline(always)]
     fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) {
         let Self { views, columns, rows, variance, out } = self;
+        if views.is_deep() {
+            let mut all = vec![[0.0; ROWS]; columns.len()];
+            add_squared_distances(&mut all, views, &rows, &columns);
+            for (column, s) in columns.clone().zip(&all) {
+                let out = &mut out[(column - columns.start) * views.n..][rows.clone()];
+                for (o, s) in out.iter_mut().zip(s) {
+                    *o += variance * kernel(*s).0;
+                }
+            }
+            return;
+        }
         let mut scratch = [0.0; ROWS];
         for column in columns.clone() {
             let s =
@@ -253,7 +305,9 @@ struct CrossTile<'a> {
     out: &'a mut [f64],
 }
 
-impl Specialised<()> for CrossTile<'_> {
+impl Specialised for CrossTile<'_> {
+    type Output = ();
+
     #[inline(always)]
     fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) {
         let Self { train, new, rows, variance, out } = self;
@@ -277,45 +331,79 @@ struct SlopeTile<'a> {
     out: &'a mut [f64],
 }
 
-impl Specialised<f64> for SlopeTile<'_> {
+impl Specialised for SlopeTile<'_> {
+    type Output = f64;
+
     /// Adds 2 λ B_ik κ'(s) (z_i − z_k) to ∂/∂z_i, its negative to ∂/∂z_k, and returns Σ B κ.
     #[inline(always)]
     fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) -> f64 {
         let Self { views, columns, rows, variance, b, out } = self;
-        let mut scratch = [0.0; ROWS];
-        let mut force = [0.0; ROWS];
+        let twice = 2.0 * variance;
         let mut total = 0.0;
+        if views.is_deep() {
+            let mut all = vec![[0.0; ROWS]; columns.len()];
+            add_squared_distances(&mut all, views, &rows, &columns);
+            for (s, b) in all.iter_mut().zip(b.chunks(ROWS)) {
+                total += forces(kernel, &mut s[..rows.len()], b, twice);
+            }
+            for (run, out) in views.runs().zip(out.chunks_mut(views.n)) {
+                for (column, force) in columns.clone().zip(&all) {
+                    push(run, out, column, &rows, &force[..rows.len()]);
+                }
+            }
+            return total;
+        }
+        let mut scratch = [0.0; ROWS];
         for (column, b) in columns.zip(b.chunks(ROWS)) {
             let s =
                 squared_distances(&mut scratch, views, &rows, |a| views.z[a * views.n + column]);
-            let mut lanes = [0.0; 8];
-            let force = &mut force[..rows.len()];
-            let twice = 2.0 * variance;
-            // Eight partial sums: a single one would keep the compiler from vectorising the loop.
-            for ((f, s), b) in force.chunks_mut(8).zip(s.chunks(8)).zip(b.chunks(8)) {
-                for (((f, s), b), lane) in f.iter_mut().zip(s).zip(b).zip(&mut lanes) {
-                    let (value, slope) = kernel(*s);
-                    *lane += b * value;
-                    *f = twice * b * slope;
-                }
-            }
-            total += lanes.iter().sum::<f64>();
+            total += forces(kernel, s, b, twice);
             for (run, out) in views.runs().zip(out.chunks_mut(views.n)) {
-                let point = run[column];
-                let mut lanes = [0.0; 8];
-                let tile = run[rows.clone()].chunks(8).zip(out[rows.clone()].chunks_mut(8));
-                for ((z, o), f) in tile.zip(force.chunks(8)) {
-                    for (((z, o), f), lane) in z.iter().zip(o).zip(f).zip(&mut lanes) {
-                        let push = f * (z - point);
-                        *o += push;
-                        *lane += push;
-                    }
-                }
-                out[column] -= lanes.iter().sum::<f64>();
+                push(run, out, column, &rows, s);
             }
         }
         total
     }
+}
+
+/// Turns squared distances to one point into forces 2 λ B κ'; returns Σ B κ.
+#[inline(always)]
+fn forces(kernel: impl Fn(f64) -> (f64, f64) + Copy, s: &mut [f64], b: &[f64], twice: f64) -> f64 {
+    // Eight partial sums: a single one would keep the compiler from vectorising the loop.
+    let mut lanes = [0.0; 8];
+    for (s, b) in s.chunks_mut(8).zip(b.chunks(8)) {
+        for ((s, b), lane) in s.iter_mut().zip(b).zip(&mut lanes) {
+            let (value, slope) = kernel(*s);
+            *lane += b * value;
+            *s = twice * b * slope;
+        }
+    }
+    lanes.iter().sum()
+}
+
+/// Adds the forces along one view between `rows` and a column to both.
+#[inline(always)]
+fn push(run: &[f64], out: &mut [f64], column: usize, rows: &Range<usize>, force: &[f64]) {
+    let point = run[column];
+    let mut lanes = [0.0; 8];
+    let mut one = |z: f64, o: &mut f64, f: f64, lane: usize| {
+        let push = f * (z - point);
+        *o += push;
+        lanes[lane] += push;
+    };
+    // Whole chunks of a known length become vectors; the same loop over slices does not.
+    let (z, last_z) = run[rows.clone()].as_chunks::<8>();
+    let (o, last_o) = out[rows.clone()].as_chunks_mut::<8>();
+    let (f, last_f) = force.as_chunks::<8>();
+    for ((z, o), f) in z.iter().zip(o).zip(f) {
+        for lane in 0..8 {
+            one(z[lane], &mut o[lane], f[lane], lane);
+        }
+    }
+    for (lane, ((z, o), f)) in last_z.iter().zip(last_o).zip(last_f).enumerate() {
+        one(*z, o, *f, lane);
+    }
+    out[column] -= lanes.iter().sum::<f64>();
 }
 
 struct MeanSlopeTile<'a> {
@@ -328,7 +416,9 @@ struct MeanSlopeTile<'a> {
     out: &'a mut Matrix,
 }
 
-impl Specialised<()> for MeanSlopeTile<'_> {
+impl Specialised for MeanSlopeTile<'_> {
+    type Output = ();
+
     /// Adds Σ_i 2 λ a_i κ'(s) (z* − z_i).
     #[inline(always)]
     fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) {
