@@ -19,6 +19,11 @@ impl Split {
     }
 }
 
+/// Whether so many folds leave rows to fit.
+pub(crate) fn are_enough(rows: usize, folds: usize) -> bool {
+    rows >= folds && rows - rows.div_ceil(folds) >= 2
+}
+
 /// `folds` splits of nearly equal size; every row is in exactly one test part.
 pub(crate) fn folds(rows: usize, folds: usize, seed: u64, repeat: u32) -> Vec<Split> {
     let order = permutation(rows, seed, repeat);

@@ -32,7 +32,7 @@ pub(super) fn run(args: &EvaluateArgs, voice: Voice) -> Result<()> {
     let n = table.rows();
     let folds = args.folds as usize;
     ensure!(
-        n >= folds && n - n.div_ceil(folds) >= 2,
+        splits::are_enough(n, folds),
         "{}: {folds} folds need more rows than the {n} there are",
         args.table.data.display()
     );

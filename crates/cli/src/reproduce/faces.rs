@@ -1,11 +1,11 @@
 //! The orientation of faces: a random face is turned by a random angle and cropped; the angle is
 //! to be told from the pixels.
 
-use super::chart::{self, Axis, Panel};
+use super::chart;
 use super::journal::Results;
 use super::page::{Figure, Section};
 use super::record::Record;
-use super::summary::{by, level, line, rmse, spread};
+use super::summary::{Sweep, by, rmse, spread};
 use super::task::{Drawn, Recipe, drawn_job};
 use super::{Job, Run};
 use anyhow::{Result, ensure};
@@ -45,13 +45,7 @@ pub(super) fn jobs(run: &Run) -> Result<Vec<Job<'static>>> {
     let faces = Arc::new(Faces { pixels: set.x });
     let (sizes, counts, repeats): (&[usize], &[usize], u32) =
         if run.quick { (&[100], &[5, 34], 1) } else { (&SIZES, &COUNTS, REPEATS) };
-    let mut recipes: Vec<Recipe> =
-        LEVELS.iter().map(|m| Recipe::preset(m)).collect::<Result<_>>()?;
-    for j in counts {
-        for model in MODELS {
-            recipes.push(Recipe::with_directions(model, *j)?);
-        }
-    }
+    let recipes = Recipe::sweep(&LEVELS, &MODELS, counts)?;
     let mut jobs = Vec::new();
     for &rows in sizes {
         for recipe in &recipes {
@@ -116,18 +110,11 @@ pub(super) fn section(results: &Results) -> Result<Section> {
     let sizes = by(&results.records, |r| r.key.rows);
     let counts = results.records.iter().filter(|r| MODELS.contains(&r.key.model.as_str()));
     let ends = (1.0, counts.map(|r| r.key.j as f64).fold(1.0, f64::max));
+    let sweep = Sweep { models: &MODELS, levels: &LEVELS, ends };
     let (mut panels, mut found) = (Vec::new(), Vec::new());
     for (rows, records) in &sizes {
-        let all = || records.iter().copied();
-        let mut series: Vec<_> =
-            MODELS.iter().map(|m| line(m, all(), |r| r.key.j as f64, rmse, true)).collect();
-        series.extend(LEVELS.iter().filter_map(|m| level(m, all(), ends, rmse)));
-        panels.push(Panel {
-            title: format!("n = {rows}, d = {}", CROP * CROP),
-            x: Axis { label: "number of projections J".into(), log: true, range: Some(ends) },
-            y: Axis { label: "test RMSE".into(), log: false, range: None },
-            series,
-        });
+        let title = format!("n = {rows}, d = {}", CROP * CROP);
+        panels.push(sweep.panel(title, ("test RMSE", rmse), records, |_| true));
         found.push(sentence(*rows, records));
     }
     let figure = Figure {
@@ -156,8 +143,7 @@ fn sentence(rows: usize, records: &[&Record]) -> String {
         records.iter().filter(|r| r.key.model == model).copied().collect()
     };
     let best = |model: &str| {
-        let owned: Vec<Record> = of(model).into_iter().cloned().collect();
-        let means = by(&owned, |r| r.key.j).into_iter().map(|(j, g)| (j, spread(&g, rmse).mean));
+        let means = by(of(model), |r| r.key.j).into_iter().map(|(j, g)| (j, spread(&g, rmse).mean));
         let means: Vec<(usize, f64)> = means.collect();
         means.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::NAN))
     };

@@ -1,11 +1,11 @@
 //! CoEPrA's peptides: RMSE and marginal likelihood against the number of projections, with more
 //! than 5,000 columns.
 
-use super::chart::{self, Axis, Panel};
+use super::chart::{self, Panel};
 use super::journal::Results;
 use super::page::{Figure, Section};
 use super::record::Record;
-use super::summary::{by, level, line, rmse, spread};
+use super::summary::{Sweep, by, rmse, spread};
 use super::task::{CrossValidation, Recipe};
 use super::{Job, Run};
 use anyhow::Result;
@@ -27,13 +27,7 @@ pub(super) fn jobs(run: &Run, folds: CrossValidation) -> Result<Vec<Job<'static>
     let folder = run.data()?;
     let (sets, counts) =
         if run.quick { (&SETS[1..2], &QUICK_COUNTS[..]) } else { (&SETS[..], &COUNTS[..]) };
-    let mut recipes: Vec<Recipe> =
-        LEVELS.iter().map(|m| Recipe::preset(m)).collect::<Result<_>>()?;
-    for j in counts {
-        for model in MODELS {
-            recipes.push(Recipe::with_directions(model, *j)?);
-        }
-    }
+    let mut recipes = Recipe::sweep(&LEVELS, &MODELS, counts)?;
     let most = if run.quick { QUICK_EVALUATIONS } else { EVALUATIONS };
     recipes.iter_mut().for_each(|recipe| recipe.config.max_evaluations = Some(most));
     let mut jobs = Vec::new();
@@ -52,18 +46,11 @@ pub(super) fn section(results: &Results) -> Result<Section> {
     let sets = by(&results.records, |r| r.key.set.clone());
     let counts = results.records.iter().filter(|r| MODELS.contains(&r.key.model.as_str()));
     let ends = (1.0, counts.map(|r| r.key.j as f64).fold(1.0, f64::max));
+    let sweep = Sweep { models: &MODELS, levels: &LEVELS, ends };
     let panels = |pick: fn(&Record) -> f64, label: &str| -> Vec<Panel> {
         let panel = |(name, records): (&String, &Vec<&Record>)| {
-            let all = || records.iter().copied();
-            let mut series: Vec<_> =
-                MODELS.iter().map(|m| line(m, all(), |r| r.key.j as f64, pick, false)).collect();
-            series.extend(LEVELS.iter().filter_map(|m| level(m, all(), ends, pick)));
-            Panel {
-                title: format!("{name}, n = {}, d = {}", records[0].key.rows, records[0].columns),
-                x: Axis { label: "number of projections J".into(), log: true, range: Some(ends) },
-                y: Axis { label: label.into(), log: false, range: None },
-                series,
-            }
+            let title = format!("{name}, n = {}, d = {}", records[0].key.rows, records[0].columns);
+            sweep.panel(title, (label, pick), records, |_| false)
         };
         sets.iter().map(panel).collect()
     };
@@ -91,9 +78,8 @@ pub(super) fn section(results: &Results) -> Result<Section> {
 }
 
 fn sentence(set: &str, records: &[&Record]) -> String {
-    let owned: Vec<Record> =
-        records.iter().filter(|r| r.key.model == "dpa-ard").map(|r| (*r).clone()).collect();
-    let groups = by(&owned, |r| r.key.j);
+    let ours = records.iter().copied().filter(|r| r.key.model == "dpa-ard");
+    let groups = by(ours, |r| r.key.j);
     let best = |pick: fn(&Record) -> f64| {
         let means = groups.iter().map(|(j, group)| (*j, spread(group, pick).mean));
         means.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::NAN))

@@ -1,11 +1,11 @@
 //! The figure "Convergence": RMSE against the number of projections.
 
-use super::chart::{self, Axis, Panel};
+use super::chart;
 use super::journal::Results;
 use super::page::{Figure, Section};
 use super::record::Record;
 use super::statistics::Spread;
-use super::summary::{by, level, line, rmse, spread};
+use super::summary::{Sweep, by, rmse, spread};
 use super::task::{CrossValidation, Recipe};
 use super::{Job, Run};
 use anyhow::Result;
@@ -34,13 +34,7 @@ pub(super) fn jobs(
         some => some.iter().map(String::as_str).collect(),
     };
     let counts = if run.quick { &QUICK_COUNTS[..] } else { &COUNTS[..] };
-    let mut recipes: Vec<Recipe> =
-        LEVELS.iter().map(|m| Recipe::preset(m)).collect::<Result<_>>()?;
-    for j in counts {
-        for model in MODELS {
-            recipes.push(Recipe::with_directions(model, *j)?);
-        }
-    }
+    let recipes = Recipe::sweep(&LEVELS, &MODELS, counts)?;
     let mut jobs = Vec::new();
     for name in names {
         jobs.extend(folds.jobs(&Arc::new(folder.uci(name)?), &recipes)?);
@@ -52,20 +46,11 @@ pub(super) fn section(results: &Results) -> Result<Section> {
     let sets = by(&results.records, |r| r.key.set.clone());
     let counts: Vec<f64> = results.records.iter().map(|r| r.key.j as f64).collect();
     let ends = (1.0, counts.iter().copied().fold(1.0, f64::max));
+    let sweep = Sweep { models: &MODELS, levels: &LEVELS, ends };
     let (mut panels, mut found) = (Vec::new(), Vec::new());
     for (name, records) in &sets {
-        let all = || records.iter().copied();
-        let mut series: Vec<_> = MODELS
-            .iter()
-            .map(|m| line(m, all(), |r| r.key.j as f64, rmse, *m == "dpa-ard"))
-            .collect();
-        series.extend(LEVELS.iter().filter_map(|m| level(m, all(), ends, rmse)));
-        panels.push(Panel {
-            title: format!("{name}, n = {}, d = {}", records[0].key.rows, records[0].columns),
-            x: Axis { label: "number of projections J".into(), log: true, range: Some(ends) },
-            y: Axis { label: "test RMSE".into(), log: false, range: None },
-            series,
-        });
+        let title = format!("{name}, n = {}, d = {}", records[0].key.rows, records[0].columns);
+        panels.push(sweep.panel(title, ("test RMSE", rmse), records, |m| m == "dpa-ard"));
         found.push(sentence(name, records));
     }
     let figure = Figure {

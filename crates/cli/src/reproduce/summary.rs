@@ -1,16 +1,16 @@
 //! Records by what they have in common.
 
-use super::chart::Series;
+use super::chart::{Axis, Look, Marker, Panel, Series};
 use super::paper;
 use super::record::Record;
 use super::statistics::Spread;
 use std::collections::BTreeMap;
 
 /// Records of one set, model, … together, in order.
-pub(super) fn by<K: Ord>(
-    records: &[Record],
+pub(super) fn by<'a, K: Ord>(
+    records: impl IntoIterator<Item = &'a Record>,
     key: impl Fn(&Record) -> K,
-) -> BTreeMap<K, Vec<&Record>> {
+) -> BTreeMap<K, Vec<&'a Record>> {
     let mut groups: BTreeMap<K, Vec<&Record>> = BTreeMap::new();
     for record in records {
         groups.entry(key(record)).or_default().push(record);
@@ -62,9 +62,37 @@ pub(super) fn level<'a>(
         return None;
     }
     let mean = spread(&group, y).mean;
-    let look = super::chart::Look { marker: super::chart::Marker::None, ..paper::look_of(model) };
+    let look = Look { marker: Marker::None, ..paper::look_of(model) };
     let points = vec![(ends.0, mean), (ends.1, mean)];
     Some(Series { name: paper::name(model), look, points, band: Vec::new() })
+}
+
+/// Models against their number of projections, from one end to the other, and others as level lines.
+pub(super) struct Sweep<'a> {
+    pub(super) models: &'a [&'a str],
+    pub(super) levels: &'a [&'a str],
+    pub(super) ends: (f64, f64),
+}
+
+impl Sweep<'_> {
+    /// One panel of records that have all else in common; some models have bands.
+    pub(super) fn panel(
+        &self,
+        title: String,
+        (label, y): (&str, fn(&Record) -> f64),
+        records: &[&Record],
+        banded: impl Fn(&str) -> bool,
+    ) -> Panel {
+        let all = || records.iter().copied();
+        let lines = self.models.iter().map(|m| line(m, all(), |r| r.key.j as f64, y, banded(m)));
+        let levels = self.levels.iter().filter_map(|m| level(m, all(), self.ends, y));
+        Panel {
+            title,
+            x: Axis { label: "number of projections J".into(), log: true, range: Some(self.ends) },
+            y: Axis { label: label.into(), log: false, range: None },
+            series: lines.chain(levels).collect(),
+        }
+    }
 }
 
 /// `a, b and c`.

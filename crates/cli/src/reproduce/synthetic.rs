@@ -96,8 +96,8 @@ pub(super) fn section(results: &Results) -> Result<Section> {
             series,
         });
         let Some(most) = records().map(|r| r.key.rows).max() else { continue };
-        let last: Vec<_> = records().filter(|r| r.key.rows == most).cloned().collect();
-        let means = by(&last, |r| r.key.model.clone());
+        let last = records().filter(|r| r.key.rows == most);
+        let means = by(last, |r| r.key.model.clone());
         let mean = |model: &str| means.get(model).map_or(f64::NAN, |g| spread(g, rmse).mean);
         let [gam, dpa, dpa_ard, rbf] = MODELS.map(mean);
         found.push(format!(

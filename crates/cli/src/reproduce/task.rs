@@ -29,6 +29,13 @@ impl Recipe {
         Ok(recipe)
     }
 
+    /// Some presets as they are, then others with ever more one-dimensional sub-kernels.
+    pub(super) fn sweep(levels: &[&str], models: &[&str], counts: &[usize]) -> Result<Vec<Self>> {
+        let with = |j: usize| models.iter().map(move |m| Self::with_directions(m, j));
+        let swept = counts.iter().copied().flat_map(with);
+        levels.iter().map(|m| Self::preset(m)).chain(swept).collect()
+    }
+
     /// A key for a fit to a set of so many rows and columns.
     fn key(&self, set: &str, rows: usize, columns: usize, repeat: u32, fold: u32) -> Key {
         let j = self.config.degrees.resolve(columns).len();
@@ -58,7 +65,7 @@ impl Recipe {
 pub(super) struct CrossValidation {
     pub(super) folds: u32,
     pub(super) repeats: u32,
-    /// CrossValidation that are run, of each repeat.
+    /// Folds that are run, of each repeat.
     pub(super) run: u32,
     pub(super) seed: u64,
 }
@@ -69,7 +76,7 @@ impl CrossValidation {
         let (n, columns) = (set.x.rows(), set.x.columns());
         let folds = self.folds as usize;
         ensure!(
-            n >= folds && n - n.div_ceil(folds) >= 2,
+            splits::are_enough(n, folds),
             "{}: {folds} folds need more rows than the {n} there are",
             set.name
         );

@@ -118,8 +118,7 @@ fn cells(results: &Results) -> Result<Vec<Ours>> {
     let sets = by(&results.records, |r| (r.key.rows, r.key.set.clone()));
     let mut cells = Vec::new();
     for ((rows, set), records) in &sets {
-        let owned: Vec<Record> = records.iter().map(|r| (*r).clone()).collect();
-        let models = by(&owned, |r| place(&r.key.model));
+        let models = by(records.iter().copied(), |r| place(&r.key.model));
         let best =
             models.values().min_by(|a, b| spread(a, rmse).mean.total_cmp(&spread(b, rmse).mean));
         for group in models.values() {
