@@ -10,7 +10,9 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::matmul::{matmul, triangular as triangular_matmul};
 use faer::linalg::triangular_solve;
+use faer::reborrow::ReborrowMut;
 use faer::{Accum, MatMut, MatRef, Par};
+use std::ops::Range;
 
 /// Whether an operation may use all threads of the pool it runs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +137,33 @@ pub(crate) fn transposed_product(g: &[f64], x: &[f64], n: usize, threads: Thread
         threads.into(),
     );
     out
+}
+
+/// Adds to `out` (n × d) what springs between some rows and some others do to Z (n × d): with F
+/// their strengths (`rows` × `columns`, its columns `stride` apart), F_ik (z_i − z_k) to row i, and
+/// its negative to row k.
+pub(crate) fn add_springs(
+    out: &mut [f64],
+    (z, n): (&[f64], usize),
+    (strengths, stride): (&[f64], usize),
+    (rows, columns): (Range<usize>, Range<usize>),
+) {
+    let f =
+        MatRef::from_column_major_slice_with_stride(strengths, rows.len(), columns.len(), stride);
+    let z = MatRef::from_column_major_slice(z, n, z.len() / n);
+    let mut out = MatMut::from_column_major_slice_mut(out, n, z.ncols());
+    let ends = [(rows.clone(), columns.clone(), f), (columns, rows, f.transpose())];
+    for (at, others, f) in ends {
+        let mut out = out.rb_mut().subrows_mut(at.start, at.len());
+        let total: Vec<f64> = f.row_iter().map(|row| row.iter().sum()).collect();
+        let own = z.subrows(at.start, at.len());
+        for (out, own) in out.rb_mut().col_iter_mut().zip(own.col_iter()) {
+            for ((o, z), total) in out.iter_mut().zip(own.iter()).zip(&total) {
+                *o += total * z;
+            }
+        }
+        matmul(out, Accum::Add, f, z.subrows(others.start, others.len()), -1.0, Par::Seq);
+    }
 }
 
 /// Adds Φ'Φ to the lower half of the p × p matrix `g`, where Φ (rows × p) is row-major.

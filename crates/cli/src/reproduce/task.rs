@@ -42,9 +42,11 @@ impl Recipe {
         Key { set: set.into(), rows, model: self.model.clone(), j, repeat, fold }
     }
 
-    /// Every repeat draws its own directions, as it draws its own rows.
-    fn seeded(&self, seed: u64, repeat: u32) -> Config {
-        Config { seed: seed.wrapping_add(u64::from(repeat)), ..self.config.clone() }
+    /// Every fit draws its own directions: a mean over folds is a mean over draws too, and a
+    /// spread over folds holds theirs.
+    fn seeded(&self, seed: u64, repeat: u32, fold: u32) -> Config {
+        let fit = u64::from(repeat) << 32 | u64::from(fold);
+        Config { seed: seed.wrapping_add(fit), ..self.config.clone() }
     }
 
     fn job<'a>(
@@ -84,7 +86,7 @@ impl CrossValidation {
         for recipe in recipes {
             for repeat in 0..self.repeats {
                 for fold in 0..self.run.min(self.folds) {
-                    let (set, config) = (Arc::clone(set), recipe.seeded(self.seed, repeat));
+                    let (set, config) = (Arc::clone(set), recipe.seeded(self.seed, repeat, fold));
                     let key = recipe.key(&set.name, n, columns, repeat, fold);
                     jobs.push(recipe.job(key, n - n / folds, columns, move |key| {
                         let split =
@@ -121,7 +123,7 @@ pub(super) fn drawn_job(
     make: impl Fn() -> Drawn + Send + Sync + 'static,
 ) -> Job<'static> {
     let key = recipe.key(set, rows, columns, repeat, 0);
-    let config = recipe.seeded(seed, repeat);
+    let config = recipe.seeded(seed, repeat, 0);
     recipe.job(key, rows, columns, move |key| {
         let drawn = make();
         record(key, &config, (&drawn.x).into(), &drawn.y, (&drawn.x_new).into(), &drawn.truth)

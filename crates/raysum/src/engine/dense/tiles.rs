@@ -7,6 +7,7 @@
 use crate::data::Matrix;
 use crate::engine::AdditiveKernel;
 use crate::kernel::{Specialised, SubKernel};
+use crate::linalg;
 use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -16,8 +17,8 @@ const COLUMNS: usize = 32;
 /// Rows of a tile: with its scratch it stays in the first-level cache.
 const ROWS: usize = 256;
 /// Views of a sub-kernel from which a tile is worked through view by view, all its columns at a
-/// time: by columns first, the values of many views would not stay in the first-level cache. Every
-/// sum has the same order both ways.
+/// time: by columns first, the values of many views would not stay in the first-level cache; and
+/// the gradient's sums are worth a product of matrices.
 const MANY_VIEWS: usize = 16;
 /// Accumulators of the gradient pass.
 const ACCUMULATORS: usize = 32;
@@ -346,11 +347,8 @@ impl Specialised for SlopeTile<'_> {
             for (s, b) in all.iter_mut().zip(b.chunks(ROWS)) {
                 total += forces(kernel, &mut s[..rows.len()], b, twice);
             }
-            for (run, out) in views.runs().zip(out.chunks_mut(views.n)) {
-                for (column, force) in columns.clone().zip(&all) {
-                    push(run, out, column, &rows, &force[..rows.len()]);
-                }
-            }
+            let force = (all.as_flattened(), ROWS);
+            linalg::add_springs(out, (views.z, views.n), force, (rows, columns));
             return total;
         }
         let mut scratch = [0.0; ROWS];
