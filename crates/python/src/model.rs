@@ -175,7 +175,7 @@ impl Model {
 
     /// The projections, one row per direction.
     fn directions<'py>(&self, py: Python<'py>) -> PyResult<Array2<'py>> {
-        array_2d(py, self.targets[0].projections().matrix().clone())
+        array_2d(py, self.targets[0].projections().matrix())
     }
 
     /// The mean of each target at each row.

@@ -62,7 +62,7 @@ fn prior(scale: f64) -> Prior {
         kernel: AdditiveKernel {
             sub_kernel: SubKernel::Rbf,
             degrees: vec![1; 20],
-            views: Matrix::from_fn(20, 20, |i, j| scale * p.matrix()[(i, j)]),
+            views: p.views().map(|_, _, w| scale * w),
             variances: vec![0.05; 20],
         },
         noise_variance: 0.1,

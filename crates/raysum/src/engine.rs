@@ -18,8 +18,9 @@ pub use observations::Observations;
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
-use crate::linalg::{self, Threads};
+use crate::linalg::Threads;
 use crate::scale::StandardRows;
+use crate::views::Views;
 pub use path::Draw;
 use std::ops::Range;
 use weight::Statistics;
@@ -36,7 +37,7 @@ pub struct AdditiveKernel {
     /// D_j, the number of rows of each W_j.
     pub degrees: Vec<usize>,
     /// W = diag(1/ℓ) P A, all sub-kernels stacked (Σ D_j rows by d columns): the views of the data.
-    pub views: Matrix,
+    pub views: Views,
     /// λ_j = s·α_j, the prior variance of each sub-kernel's function.
     pub variances: Vec<f64>,
 }
@@ -44,7 +45,7 @@ pub struct AdditiveKernel {
 impl AdditiveKernel {
     /// z = W x for every row of `x`: one contiguous run of values per view.
     pub(crate) fn project(&self, x: &Matrix, threads: Threads) -> Vec<f64> {
-        linalg::product_transposed(x.as_slice(), self.views.as_slice(), x.columns(), threads)
+        self.views.project(x, threads)
     }
 
     /// The numbers of all sub-kernels.
@@ -95,8 +96,8 @@ pub struct Evaluation {
     pub log_marginal_likelihood: f64,
     /// Its standard error, where it is estimated; 0 where it is computed.
     pub standard_error: f64,
-    /// ∂/∂W, shaped like [`AdditiveKernel::views`].
-    pub views: Matrix,
+    /// ∂/∂W, of the weights that [`AdditiveKernel::views`] keeps.
+    pub views: Views,
     /// ∂/∂λ_j.
     pub variances: Vec<f64>,
     /// ∂/∂σ².

@@ -88,14 +88,14 @@ mod tests {
     fn rms_error(kind: Directions, law: DirectionLaw, j: usize, d: usize, seeds: u64) -> f64 {
         let limit = expected_kernel(SubKernel::Rbf, law, 1.0);
         let mut sum = 0.0;
-        let points = Projections::choose(Directions::Sphere, &[1; 200], d, 1234).unwrap();
+        let points = Projections::choose(Directions::Sphere, &[1; 200], d, 1234).unwrap().matrix();
         for seed in 0..seeds {
-            let p = Projections::choose(kind, &vec![1; j], d, seed).unwrap();
+            let p = Projections::choose(kind, &vec![1; j], d, seed).unwrap().matrix();
             for i in 0..200 {
-                let tau = points.matrix().row(i);
+                let tau = points.row(i);
                 let mut k = 0.0;
                 for row in 0..j {
-                    let z: f64 = p.matrix().row(row).iter().zip(tau).map(|(a, b)| a * b).sum();
+                    let z: f64 = p.row(row).iter().zip(tau).map(|(a, b)| a * b).sum();
                     k += SubKernel::Rbf.value(z * z) / j as f64;
                 }
                 sum += (k - limit).powi(2) / (200.0 * seeds as f64);

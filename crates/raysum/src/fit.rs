@@ -211,7 +211,7 @@ impl<'a> Problem<'a> {
 
     /// The same with projections that are given.
     fn along(config: &Config, data: &Dataset<'a>, projections: Projections) -> Result<Self> {
-        let (expected, found) = (projections.matrix().columns(), data.columns());
+        let (expected, found) = (projections.views().columns(), data.columns());
         if found != expected {
             return Err(Error::ColumnCount { expected, found });
         }

@@ -24,6 +24,7 @@ mod scale;
 mod search;
 mod spectrum;
 mod stages;
+mod views;
 
 pub use config::{Config, Degrees, EngineChoice, Optimizer};
 pub use data::{Dataset, Matrix, MatrixRef};
@@ -38,3 +39,4 @@ pub use persist::FORMAT;
 pub use project::{Directions, Projections};
 pub use scale::{Scaler, Standard, StandardRows};
 pub use search::{Progress, ProgressFn};
+pub use views::Views;

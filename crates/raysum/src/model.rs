@@ -358,20 +358,7 @@ impl Model {
 
     /// Gradient of the mean with respect to x, both standardised.
     fn standardised_gradient(&self, rows: &Matrix) -> Matrix {
-        self.along_columns(&self.posterior.mean_slopes(&self.prior, rows))
-    }
-
-    /// ∂/∂x = (∂/∂z) W: from slopes along the views to those along the columns.
-    fn along_columns(&self, slopes: &Matrix) -> Matrix {
-        let views = &self.prior.kernel.views;
-        let mut gradient = Matrix::zeros(slopes.rows(), views.columns());
-        for i in 0..slopes.rows() {
-            for (r, slope) in slopes.row(i).iter().enumerate() {
-                let out = gradient.row_mut(i);
-                out.iter_mut().zip(views.row(r)).for_each(|(g, w)| *g += slope * w);
-            }
-        }
-        gradient
+        self.prior.kernel.views.along_columns(&self.posterior.mean_slopes(&self.prior, rows))
     }
 
     /// Fills in [`Model::relevance`] from the training rows.

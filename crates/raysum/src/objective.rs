@@ -64,7 +64,7 @@ impl Layout {
         for &degree in projections.degrees() {
             config.kernel.check_degree(degree)?;
         }
-        let columns = projections.matrix().columns();
+        let columns = projections.views().columns();
         let entry = 0.5 / (columns as f64).sqrt();
         Ok(Self {
             projections,
@@ -82,7 +82,7 @@ impl Layout {
     /// Random directions behind such length-scales have entries N(0, 1/σ_c²): the prior of learned
     /// ones is the one that random ones are drawn from.
     pub fn learning_from(&self, plain: &Layout, h: &Hyperparameters) -> Result<(Self, Vec<f64>)> {
-        let views = plain.prior(h).kernel.views;
+        let views = plain.prior(h).kernel.views.to_matrix();
         let mut squares = vec![0.0; views.columns()];
         for r in 0..views.rows() {
             squares.iter_mut().zip(views.row(r)).for_each(|(s, w)| *s += w * w);
@@ -105,7 +105,7 @@ impl Layout {
 
     /// Number of length-scales, or of entries of W, in θ.
     fn scales(&self) -> usize {
-        let p = self.projections.matrix();
+        let p = self.projections.views();
         match (&self.entry_scales, self.ard) {
             (Some(_), _) => p.rows() * p.columns(),
             (None, true) => p.columns(),
@@ -132,12 +132,11 @@ impl Layout {
     /// the variance of y explained, a tenth of it noise. Smooth starts end in better optima than
     /// rough ones do.
     pub fn start(&self) -> Vec<f64> {
-        let p = self.projections.matrix();
+        let p = self.projections.views();
         let mut row = 0;
         let mut squares = Vec::new();
         for &degree in self.projections.degrees() {
-            let square: f64 =
-                (row..row + degree).flat_map(|r| p.row(r)).map(|v| v * v).sum::<f64>();
+            let square: f64 = (row..row + degree).map(|r| p.squared_length(r)).sum();
             squares.extend(std::iter::repeat_n(square.max(f64::MIN_POSITIVE), degree));
             row += degree;
         }
@@ -163,7 +162,7 @@ impl Layout {
     /// W with the entries that θ has, if directions are learned.
     fn learned_views(&self, theta: &[f64]) -> Option<Matrix> {
         let tau = self.entry_scales.as_ref()?;
-        let (rows, columns) = (self.projections.matrix().rows(), tau.len());
+        let (rows, columns) = (self.projections.views().rows(), tau.len());
         let entry =
             |r: usize, c: usize| theta[r * columns + c].clamp(-LARGEST_LOG, LARGEST_LOG) * tau[c];
         Some(Matrix::from_fn(rows, columns, entry))
@@ -208,9 +207,12 @@ impl Layout {
     pub fn theta(&self, h: &Hyperparameters) -> Result<Vec<f64>> {
         self.check(h)?;
         let mut theta: Vec<f64> = if let Some(tau) = &self.entry_scales {
-            let p = self.projections.matrix();
-            let rows = h.length_scales.iter().enumerate();
-            rows.flat_map(|(r, l)| p.row(r).iter().zip(tau).map(move |(p, t)| p / l / t)).collect()
+            let p = self.projections.views();
+            let entry = |r, (c, t): (usize, &f64)| p[(r, c)] / h.length_scales[r] / t;
+            (0..p.rows())
+                .flat_map(|r| tau.iter().enumerate().map(move |column| (r, column)))
+                .map(|(r, column)| entry(r, column))
+                .collect()
         } else {
             let scales = if self.ard { &h.column_length_scales } else { &h.length_scales };
             scales.iter().map(|s| s.ln()).collect()
@@ -227,7 +229,7 @@ impl Layout {
 
     /// Fails unless there is a finite positive number for everything the model has.
     pub fn check(&self, h: &Hyperparameters) -> Result<()> {
-        let p = self.projections.matrix();
+        let p = self.projections.views();
         let (columns, rows) = if self.ard { (p.columns(), 0) } else { (0, p.rows()) };
         for (name, values, expected) in [
             ("column length-scales", &h.column_length_scales, columns),
@@ -257,10 +259,8 @@ impl Layout {
 
     /// The prior with these hyperparameters: W = diag(1/ℓ) P diag(1/σ).
     pub fn prior(&self, h: &Hyperparameters) -> Prior {
-        let p = self.projections.matrix();
-        let views = Matrix::from_fn(p.rows(), p.columns(), |r, c| {
-            p[(r, c)] / if self.ard { h.column_length_scales[c] } else { h.length_scales[r] }
-        });
+        let scale = |r, c| if self.ard { h.column_length_scales[c] } else { h.length_scales[r] };
+        let views = self.projections.views().map(|r, c, p: f64| p / scale(r, c));
         Prior {
             kernel: AdditiveKernel {
                 sub_kernel: self.sub_kernel,
@@ -277,7 +277,7 @@ impl Layout {
     pub fn prior_at(&self, theta: &[f64]) -> Prior {
         let mut prior = self.prior(&self.hyperparameters(theta));
         if let Some(views) = self.learned_views(theta) {
-            prior.kernel.views = views;
+            prior.kernel.views = views.into();
         }
         prior
     }
@@ -316,13 +316,11 @@ impl Layout {
         let (variances, rest) = rest.split_at_mut(self.variances());
         // W ∝ 1/scale, so ∂W/∂ log scale = −W; the minus of the minimised value cancels it.
         let views = &prior.kernel.views;
-        for r in 0..views.rows() {
-            for c in 0..views.columns() {
-                if let Some(tau) = &self.entry_scales {
-                    scales[r * tau.len() + c] = -e.views[(r, c)] * tau[c];
-                    continue;
-                }
-                scales[if self.ard { c } else { r }] += e.views[(r, c)] * views[(r, c)];
+        let weights = views.weights().iter().zip(e.views.weights());
+        for ((r, c), (weight, slope)) in views.places().zip(weights) {
+            match &self.entry_scales {
+                Some(tau) => scales[r * tau.len() + c] = -slope * tau[c],
+                None => scales[if self.ard { c } else { r }] += slope * weight,
             }
         }
         for (j, (slope, variance)) in e.variances.iter().zip(&prior.kernel.variances).enumerate() {
@@ -340,7 +338,7 @@ fn unit_rows(views: &Matrix, otherwise: &Projections) -> (Projections, Vec<f64>)
     let length = |r: usize| views.row(r).iter().map(|w| w * w).sum::<f64>().sqrt();
     let lengths: Vec<f64> = (0..views.rows()).map(length).collect();
     let matrix = Matrix::from_fn(views.rows(), views.columns(), |r, c| {
-        if lengths[r] > shortest { views[(r, c)] / lengths[r] } else { otherwise.matrix()[(r, c)] }
+        if lengths[r] > shortest { views[(r, c)] / lengths[r] } else { otherwise.views()[(r, c)] }
     });
     let scales = lengths.iter().map(|l| 1.0 / l.max(shortest)).collect();
     (otherwise.with_matrix(matrix), scales)

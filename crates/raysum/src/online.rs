@@ -91,7 +91,8 @@ impl Model {
     /// A number for everything that statistics of rows depend on.
     fn fingerprint(&self) -> String {
         let mut tensors = self.posterior.frame();
-        tensors.push(Tensor::of("views", &self.prior.kernel.views));
+        let weights = self.prior.kernel.views.weights();
+        tensors.push(Tensor::new("views", vec![weights.len()], weights.to_vec()));
         let theta = vec![self.prior.noise_variance, self.prior.mean];
         tensors.push(Tensor::new("theta", vec![2], theta));
         let scales = self.scaler.x.iter().chain([&self.scaler.y]).flat_map(|s| [s.mean, s.std]);

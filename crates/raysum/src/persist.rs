@@ -12,6 +12,7 @@ use crate::objective::{Hyperparameters, Layout};
 use crate::online::Part;
 use crate::project::Projections;
 use crate::scale::Scaler;
+use crate::views::Views;
 use container::Problem;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -98,11 +99,31 @@ impl Model {
     }
 
     fn tensors(&self) -> Vec<Tensor> {
-        let mut all = vec![Tensor::of(PROJECTIONS, self.projections.matrix())];
+        let mut all = vec![views_tensor(self.projections.views())];
         for tensor in self.posterior.tensors() {
             all.push(Tensor { name: format!("{POSTERIOR}{}", tensor.name), ..tensor });
         }
         all
+    }
+}
+
+/// Projections as a file keeps them: a matrix, or the weights alone of those along the axes.
+fn views_tensor(views: &Views) -> Tensor {
+    let shape = match views {
+        Views::Full(matrix) => vec![matrix.rows(), matrix.columns()],
+        Views::Axes { weights, .. } => vec![weights.len()],
+    };
+    Tensor::new(PROJECTIONS, shape, views.weights().to_vec())
+}
+
+/// Reads what [`views_tensor`] wrote, of a model with so many columns.
+fn read_views(tensors: &[Tensor], columns: usize) -> std::result::Result<Views, Problem> {
+    let tensor = Tensor::find(tensors, PROJECTIONS).map_err(Problem::Damaged)?;
+    let weights = tensor.values.clone();
+    match *tensor.shape.as_slice() {
+        [rows] if rows <= columns => Ok(Views::Axes { weights, columns }),
+        [rows, of] if of == columns => Ok(Matrix::from_row_major(rows, of, weights)?.into()),
+        _ => Err(Problem::Damaged("the projections do not have the columns of the scaler".into())),
     }
 }
 
@@ -162,12 +183,9 @@ fn of_target(tensors: &[Tensor], k: usize) -> Vec<Tensor> {
 }
 
 fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Model, Problem> {
-    let projections = Tensor::find(tensors, PROJECTIONS).map_err(Problem::Damaged)?;
-    let &[rows, columns] = projections.shape.as_slice() else {
-        return Err(Problem::Damaged("array 'projections' is not a matrix".into()));
-    };
-    let matrix = Matrix::from_row_major(rows, columns, projections.values.clone())?;
-    let projections = Projections::from_matrix(matrix, metadata.degrees.clone())?;
+    let columns = metadata.scaler.x.len();
+    let views = read_views(tensors, columns)?;
+    let projections = Projections::new(views, metadata.degrees.clone())?;
     check_scaler(&metadata, columns)?;
     metadata.config.check()?;
     let layout = Layout::new(&metadata.config, projections)?;

@@ -7,6 +7,7 @@ use crate::linalg;
 use crate::named;
 use crate::optimize::{Lbfgs, lbfgs};
 use crate::rng::{Purpose, stream};
+use crate::views::Views;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
@@ -61,30 +62,31 @@ impl FromStr for Directions {
 /// The projections of all sub-kernels, stacked: row after row, sub-kernel after sub-kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Projections {
-    matrix: Matrix,
+    views: Views,
     degrees: Vec<usize>,
 }
 
 impl Projections {
-    /// Projections given as one stacked matrix with Σ D_j rows.
-    pub fn from_matrix(matrix: Matrix, degrees: Vec<usize>) -> Result<Self> {
-        let rows: usize = degrees.iter().sum();
+    /// Projections given as one stack of Σ D_j rows, such as a [`Matrix`].
+    pub fn new(views: impl Into<Views>, degrees: Vec<usize>) -> Result<Self> {
+        let views = views.into();
+        let rows = degrees.iter().fold(0_usize, |sum, d| sum.saturating_add(*d));
         if degrees.is_empty() || degrees.contains(&0) {
             return Err(Error::NoSubKernels);
         }
-        if matrix.rows() != rows {
+        if views.rows() != rows {
             return Err(Error::HyperparameterCount {
                 name: "rows of the projections",
                 expected: rows,
-                found: matrix.rows(),
+                found: views.rows(),
             });
         }
-        Ok(Self { matrix, degrees })
+        Ok(Self { views, degrees })
     }
 
-    /// Projections of the same degrees with other entries; `matrix` has the same shape.
+    /// Projections of the same degrees in other directions; `matrix` has the same shape.
     pub(crate) fn with_matrix(&self, matrix: Matrix) -> Self {
-        Self { matrix, degrees: self.degrees.clone() }
+        Self { views: matrix.into(), degrees: self.degrees.clone() }
     }
 
     /// Chooses projections for `columns` features; the same seed gives the same projections.
@@ -97,19 +99,19 @@ impl Projections {
         let rows = degrees.iter().fold(0_usize, |sum, d| sum.saturating_add(*d));
         let spread_apart = matches!(directions, Directions::Diverse | Directions::Energy);
         let too_many = spread_apart && rows > columns.max(MOST_SPREAD);
-        if too_many || rows.saturating_mul(columns) > MOST_ENTRIES {
+        let too_large =
+            directions != Directions::Axes && rows.saturating_mul(columns) > MOST_ENTRIES;
+        if too_many || too_large {
             return Err(Error::TooManyProjections { rows, columns });
         }
         let mut rng = stream(seed, Purpose::Directions, 0);
         let mut normal =
             |rows: usize| Matrix::from_fn(rows, columns, |_, _| StandardNormal.sample(&mut rng));
         let mut matrix = match directions {
-            Directions::Axes => {
-                if rows > columns {
-                    return Err(Error::TooManyAxes { axes: rows, columns });
-                }
-                Matrix::from_fn(rows, columns, |i, j| f64::from(u8::from(i == j)))
+            Directions::Axes if rows > columns => {
+                return Err(Error::TooManyAxes { axes: rows, columns });
             }
+            Directions::Axes => return Self::new(Views::axes(rows, columns), degrees.to_vec()),
             Directions::Gaussian => normal(rows),
             Directions::Sphere => unit_rows(normal(rows)),
             Directions::Diverse | Directions::Energy if rows <= columns => {
@@ -119,22 +121,25 @@ impl Projections {
             Directions::Diverse => spread(normal(rows), fourth_power),
             Directions::Energy => spread(normal(rows), energy),
         };
-        if directions != Directions::Axes {
-            let mut row = 0;
-            for &degree in degrees {
-                for _ in 0..degree {
-                    let factor = 1.0 / (degree as f64).sqrt();
-                    matrix.row_mut(row).iter_mut().for_each(|v| *v *= factor);
-                    row += 1;
-                }
+        let mut row = 0;
+        for &degree in degrees {
+            for _ in 0..degree {
+                let factor = 1.0 / (degree as f64).sqrt();
+                matrix.row_mut(row).iter_mut().for_each(|v| *v *= factor);
+                row += 1;
             }
         }
-        Self::from_matrix(matrix, degrees.to_vec())
+        Self::new(matrix, degrees.to_vec())
     }
 
-    /// The stacked matrix, Σ D_j rows by d columns.
-    pub fn matrix(&self) -> &Matrix {
-        &self.matrix
+    /// The stack, Σ D_j rows by d columns.
+    pub fn views(&self) -> &Views {
+        &self.views
+    }
+
+    /// The stack as a matrix, with all the zeros of axes.
+    pub fn matrix(&self) -> Matrix {
+        self.views.to_matrix()
     }
 
     /// The degrees D_j.
@@ -144,7 +149,7 @@ impl Projections {
 
     /// The loss Σ_{j≠j'} (η_j·η_j')⁴ of the normalised rows: 0 if they are orthogonal.
     pub fn diversity_loss(&self) -> f64 {
-        let unit = unit_rows(self.matrix.clone());
+        let unit = unit_rows(self.matrix());
         let rows = unit.rows();
         let mut loss = 0.0;
         for i in 0..rows {
@@ -157,7 +162,7 @@ impl Projections {
 
     /// The smallest angle between two rows as lines, in degrees; `None` for a single row.
     pub fn smallest_angle(&self) -> Option<f64> {
-        let unit = unit_rows(self.matrix.clone());
+        let unit = unit_rows(self.matrix());
         let pairs = (0..unit.rows()).flat_map(|i| (0..i).map(move |k| (i, k)));
         pairs
             .map(|(i, k)| dot(unit.row(i), unit.row(k)).abs().min(1.0).acos().to_degrees())

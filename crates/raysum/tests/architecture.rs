@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 25] = [
+const ORDER: [&str; 26] = [
     "error",
     "named",
     "file",
@@ -11,6 +11,7 @@ const ORDER: [&str; 25] = [
     "optimize",
     "linalg",
     "data",
+    "views",
     "scale",
     "kernel",
     "spectrum",

@@ -70,9 +70,36 @@ fn the_weight_engine_s_gradient_matches_its_own_differences() {
         check("noise", e.noise_variance, 0.02, &|p, h| p.noise_variance += h);
         check("mean", e.mean, 1.0, &|p, h| p.mean += h);
         check("variance", e.variances[0], 0.1, &|p, h| p.kernel.variances[0] += h);
-        check("view", e.views[(0, 1)], 1.0, &|p, h| p.kernel.views[(0, 1)] += h);
-        let last = case.prior.kernel.views.rows() - 1;
-        check("last view", e.views[(last, 0)], 1.0, &|p, h| p.kernel.views[(last, 0)] += h);
+        for k in [1, case.prior.kernel.views.weights().len() - 1] {
+            let slope = e.views.weights()[k];
+            check("view", slope, 1.0, &|p, h| p.kernel.views.weights_mut()[k] += h);
+        }
+    }
+}
+
+#[test]
+fn many_views_of_one_sub_kernel_have_the_slopes_of_differences() {
+    // From 16 views on the dense engine sums them in another way.
+    for (rows, columns) in [(300, 20), (90, 20), (64, 16)] {
+        let one = common::on_axes(case("rbf-ard", rows, columns, SubKernel::Rbf, &[columns], 1));
+        let value = |prior: &Prior| one.dense().evaluate(prior).unwrap();
+        let axes = value(&one.prior);
+        let mut full = one.prior.clone();
+        full.kernel.views = one.prior.kernel.views.to_matrix().into();
+        let full = value(&full);
+        assert_eq!(axes.log_marginal_likelihood, full.log_marginal_likelihood);
+        for k in 0..columns {
+            let at = |h: f64| {
+                let mut prior = one.prior.clone();
+                prior.kernel.views.weights_mut()[k] += h;
+                value(&prior).log_marginal_likelihood
+            };
+            let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+            let slope = axes.views[(k, k)];
+            let allowed = 1e-6 * slope.abs().max(1.0);
+            assert!((slope - difference).abs() < allowed, "{k}: {slope}, {difference}");
+            assert!((slope - full.views[(k, k)]).abs() < 1e-9 * slope.abs().max(1.0));
+        }
     }
 }
 

@@ -45,8 +45,7 @@ fn oblique_waves_are_found() {
     assert!(learned < 0.5 * plain, "{learned} against {plain}");
     // Its directions are ordinary projections: of length 1, and saved with the model.
     for r in 0..4 {
-        let row = model.projections().matrix().row(r);
-        assert!((row.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!((model.projections().views().squared_length(r) - 1.0).abs() < 1e-12);
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("m.raysum");

@@ -31,7 +31,7 @@ fn prior() -> Prior {
         kernel: AdditiveKernel {
             sub_kernel: SubKernel::Rbf,
             degrees: vec![1; 5],
-            views: p.matrix().clone(),
+            views: p.views().clone(),
             variances: vec![0.3, 0.1, 0.2, 0.4, 0.05],
         },
         noise_variance: 0.07,
@@ -92,7 +92,7 @@ fn gradients_match_differences_with_weights_noise_and_targets() {
             check("mean", e.mean, slope(&|p, h| p.mean += h));
             for j in 0..5 {
                 check("variance", e.variances[j], slope(&|p, h| p.kernel.variances[j] += h));
-                let view = slope(&|p, h| p.kernel.views[(j, 1)] += h);
+                let view = slope(&|p, h| p.kernel.views.weights_mut()[j * COLUMNS + 1] += h);
                 check("view", e.views[(j, 1)], view);
             }
         }

@@ -78,13 +78,13 @@ proptest! {
             kernel: AdditiveKernel {
                 sub_kernel: SubKernel::Matern32,
                 degrees: vec![1; 9],
-                views,
+                views: views.into(),
                 variances: vec![0.2; 9],
             },
             noise_variance: 0.1,
             mean: 0.0,
         };
-        let a = Dense::new(x, y.clone()).evaluate(&prior(p.matrix().clone())).unwrap();
+        let a = Dense::new(x, y.clone()).evaluate(&prior(p.matrix())).unwrap();
         let moved = Matrix::from_fn(9, 4, |r, j| p.matrix()[(r, turn(j))]);
         let b = Dense::new(turned, y).evaluate(&prior(moved)).unwrap();
         close(&[a.log_marginal_likelihood], &[b.log_marginal_likelihood], 1e-10);

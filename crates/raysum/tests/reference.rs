@@ -41,7 +41,7 @@ fn cases() -> Vec<Case> {
             kernel: AdditiveKernel {
                 sub_kernel: value["kernel"].as_str().unwrap().parse::<SubKernel>().unwrap(),
                 degrees: numbers(&value["degrees"]).iter().map(|d| *d as usize).collect(),
-                views: matrix(&value["views"]),
+                views: matrix(&value["views"]).into(),
                 variances: numbers(&value["variances"]),
             },
             noise_variance: value["noise_variance"].as_f64().unwrap(),

@@ -7,7 +7,7 @@ use super::page::{Figure, Section};
 use super::paper;
 use crate::output;
 use anyhow::{Context, Result};
-use raysum::{DirectionLaw, Directions, Projections, SubKernel, expected_kernel};
+use raysum::{DirectionLaw, Directions, Matrix, Projections, SubKernel, expected_kernel};
 use std::path::Path;
 
 pub(super) const NAME: &str = "kernels";
@@ -61,15 +61,16 @@ fn rms_error(kind: Directions, j: usize, d: usize, seed: u64) -> Result<f64> {
         Directions::Gaussian => DirectionLaw::Gaussian,
         _ => DirectionLaw::Sphere(d),
     };
-    let points =
-        Projections::choose(Directions::Sphere, &[1; POINTS], d, seed.wrapping_add(1_000))?;
+    let far = seed.wrapping_add(1_000);
+    let points = Projections::choose(Directions::Sphere, &[1; POINTS], d, far)?.matrix();
     let mut sum = 0.0;
     for draw in 0..DRAWS {
-        let directions = Projections::choose(kind, &vec![1; j], d, seed.wrapping_add(draw))?;
+        let draw = seed.wrapping_add(draw);
+        let directions = Projections::choose(kind, &vec![1; j], d, draw)?.matrix();
         for radius in RADII {
             let limit = expected_kernel(SubKernel::Rbf, law, radius);
             for i in 0..POINTS {
-                let tau: Vec<f64> = points.matrix().row(i).iter().map(|v| radius * v).collect();
+                let tau: Vec<f64> = points.row(i).iter().map(|v| radius * v).collect();
                 sum += (value(&directions, &tau) - limit).powi(2);
             }
         }
@@ -78,8 +79,7 @@ fn rms_error(kind: Directions, j: usize, d: usize, seed: u64) -> Result<f64> {
 }
 
 /// (1/J) Σ_j κ(η_j·τ).
-fn value(directions: &Projections, tau: &[f64]) -> f64 {
-    let eta = directions.matrix();
+fn value(eta: &Matrix, tau: &[f64]) -> f64 {
     let one = |j: usize| {
         let z: f64 = eta.row(j).iter().zip(tau).map(|(a, b)| a * b).sum();
         SubKernel::Rbf.value(z * z)
@@ -137,7 +137,8 @@ fn contours(seed: u64) -> Result<Figure> {
     let rbf = |x: f64, y: f64| SubKernel::Rbf.value(x * x + y * y);
     let gam =
         |x: f64, y: f64| f64::midpoint(SubKernel::Rbf.value(x * x), SubKernel::Rbf.value(y * y));
-    let choose = |kind| Projections::choose(kind, &[1; SHOWN], 2, seed);
+    let choose =
+        |kind| Ok::<_, raysum::Error>(Projections::choose(kind, &[1; SHOWN], 2, seed)?.matrix());
     let (random, diverse) = (choose(Directions::Gaussian)?, choose(Directions::Diverse)?);
     let rpa = |x: f64, y: f64| value(&random, &[x, y]);
     let dpa = |x: f64, y: f64| value(&diverse, &[x, y]);

@@ -113,11 +113,10 @@ impl Engine for Dense {
             trace += b;
             noise_slope += 0.5 * (b / w - targets * (w - 1.0) / v);
         }
-        let views = linalg::transposed_product(&slopes.z, self.x.as_slice(), n, Threads::All);
         Ok(Evaluation {
             log_marginal_likelihood: solved.log_marginal_likelihoods.iter().sum(),
             standard_error: 0.0,
-            views: Matrix::from_row_major(prior.kernel.views.rows(), self.x.columns(), views)?,
+            views: prior.kernel.views.slopes(&slopes.z, &self.x, Threads::All),
             variances: slopes.variances.iter().map(|v| v + 0.5 * trace).collect(),
             noise_variance: noise_slope,
             mean: solved.a.iter().flatten().sum(),

@@ -11,7 +11,6 @@
 use super::{AdditiveKernel, Prior};
 use crate::data::Matrix;
 use crate::kernel::SubKernel;
-use crate::linalg::dot;
 use crate::rng::{Purpose, stream};
 use crate::spectrum::frequencies;
 use pulp::{Arch, NullaryFnOnce};
@@ -60,7 +59,7 @@ impl Draw {
 
 /// c + Σ_j λ_j^½ h_j at the rows of `x`: one row per draw.
 pub(crate) fn evaluate_prior(prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {
-    let z = project_each(&prior.kernel, x);
+    let z = prior.kernel.views.project_each(x);
     let mut out = Matrix::zeros(draws.len(), x.rows());
     for (s, draw) in draws.iter().enumerate() {
         let out = out.row_mut(s);
@@ -77,13 +76,6 @@ pub(crate) fn add_paths(kernel: &AdditiveKernel, paths: &[Path], z: &[f64], out:
     for ((path, block), variance) in paths.iter().zip(kernel.blocks()).zip(&kernel.variances) {
         path.add(&z[block.start * n..block.end * n], &rows, variance.sqrt(), out);
     }
-}
-
-/// z = W x like [`AdditiveKernel::project`], but row by row: the bits of a row must not depend on
-/// the rows that it comes with.
-pub(crate) fn project_each(kernel: &AdditiveKernel, x: &Matrix) -> Vec<f64> {
-    let views = 0..kernel.views.rows();
-    views.flat_map(|r| (0..x.rows()).map(move |i| dot(kernel.views.row(r), x.row(i)))).collect()
 }
 
 /// h of one sub-kernel.

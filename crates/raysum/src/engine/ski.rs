@@ -35,10 +35,9 @@ pub use posterior::SkiPosterior;
 
 use super::streams::in_streams;
 use super::{Conditioned, Engine, Evaluation, Observations, Prior};
-use crate::data::Matrix;
 use crate::error::Result;
-use crate::linalg;
 use crate::scale::StandardRows;
+use crate::views::Views;
 use system::System;
 
 /// The engine's name.
@@ -73,18 +72,18 @@ impl<'a> Ski<'a> {
     }
 
     /// ∂/∂W = (∂/∂z)'X.
-    fn pull_back(&self, prior: &Prior, slopes: &[f64]) -> Matrix {
+    fn pull_back(&self, prior: &Prior, slopes: &[f64]) -> Views {
         let (n, views) = (self.rows.len(), prior.kernel.views.rows());
-        let empty = || Matrix::zeros(views, prior.kernel.views.columns());
+        let empty = || prior.kernel.views.zeros();
         let parts = in_streams(n, 1024, 8, empty, |sum, range| {
             let x = self.rows.block(range.clone());
             let own = |i: usize| (0..views).map(move |v| slopes[v * n + i]);
             let own: Vec<f64> = range.clone().flat_map(own).collect();
-            linalg::add_row_major_gram(sum.as_mut_slice(), &own, x.as_slice(), range.len());
+            sum.add_slopes(&own, &x);
         });
         let mut total = empty();
         for part in parts {
-            total.as_mut_slice().iter_mut().zip(part.as_slice()).for_each(|(t, p)| *t += p);
+            total.add(&part);
         }
         total
     }

@@ -38,6 +38,7 @@ use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::linalg::{self, Threads};
 use crate::scale::StandardRows;
+use crate::views::Views;
 use features::Located;
 use statistics::Solution;
 use std::ops::Range;
@@ -192,11 +193,10 @@ impl<'a> Weight<'a> {
         };
         let (covariance, trace) = first.covariance(noise);
         let (p, targets) = (map.len(), solutions.len() as f64);
-        let shape = (prior.kernel.views.rows(), prior.kernel.views.columns());
         let parts = self.by_stream(
             map,
             prior,
-            || Gathered::new(shape),
+            || Gathered::new(&prior.kernel.views),
             |sum, block| {
                 sum.spread.resize(block.phi.len(), 0.0);
                 linalg::symmetric_product(&covariance, &block.phi, p, &mut sum.spread);
@@ -218,11 +218,11 @@ impl<'a> Weight<'a> {
                 sum.add_slopes(slopes, block);
             },
         );
-        let mut total = Gathered::new(shape);
+        let mut total = Gathered::new(&prior.kernel.views);
         for part in &parts {
             total.add_up(part);
         }
-        total.views.as_mut_slice().iter_mut().for_each(|v| *v /= noise);
+        total.views.weights_mut().iter_mut().for_each(|v| *v /= noise);
         let noise_slope = if self.observations.noise.is_some() {
             total.noise_slope
         } else {
@@ -298,7 +298,7 @@ impl Block {
 /// What the gradient needs from the rows: σ² ∂/∂W, Σ ρr² and Σ ρr, and where the noise of rows is
 /// known ∂/∂σ².
 struct Gathered {
-    views: Matrix,
+    views: Views,
     squares: f64,
     sum: f64,
     noise_slope: f64,
@@ -307,8 +307,8 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn new((rows, columns): (usize, usize)) -> Self {
-        let views = Matrix::zeros(rows, columns);
+    fn new(views: &Views) -> Self {
+        let views = views.zeros();
         Self { views, squares: 0.0, sum: 0.0, noise_slope: 0.0, spread: Vec::new() }
     }
 
@@ -318,8 +318,7 @@ impl Gathered {
         for (row, root) in slopes.chunks_mut(views.max(1)).zip(&block.roots) {
             row.iter_mut().for_each(|s| *s *= root);
         }
-        let x = block.x.as_slice();
-        linalg::add_row_major_gram(self.views.as_mut_slice(), &slopes, x, block.range.len());
+        self.views.add_slopes(&slopes, &block.x);
     }
 
     /// Adds what one target's residuals say of c and σ².
@@ -350,8 +349,7 @@ impl Gathered {
     }
 
     fn add_up(&mut self, other: &Gathered) {
-        let views = other.views.as_slice();
-        self.views.as_mut_slice().iter_mut().zip(views).for_each(|(a, b)| *a += b);
+        self.views.add(&other.views);
         self.squares += other.squares;
         self.sum += other.sum;
         self.noise_slope += other.noise_slope;

@@ -12,7 +12,7 @@ impl Model {
         let unit = self.scaler.y.std;
         let blocks = self.by_block(x, |rows| {
             let slopes = self.posterior.variance_slopes(&self.prior, rows);
-            let mut gradient = self.along_columns(&slopes);
+            let mut gradient = self.prior.kernel.views.along_columns(&slopes);
             for i in 0..gradient.rows() {
                 for (slope, column) in gradient.row_mut(i).iter_mut().zip(&self.scaler.x) {
                     let flat = column.std == 0.0 || *slope == 0.0;

@@ -7,7 +7,7 @@ use raysum::engine::ski::{Ski, SkiOptions};
 use raysum::engine::weight::Weight;
 use raysum::engine::{AdditiveKernel, Evaluation, Posterior, Prior};
 use raysum::rng::{Purpose, stream};
-use raysum::{Directions, Matrix, Projections, Scaler, StandardRows, SubKernel};
+use raysum::{Directions, Matrix, Projections, Scaler, StandardRows, SubKernel, Views};
 
 /// A data set that is standardised already, and a prior to look at it with.
 pub struct Case {
@@ -46,7 +46,7 @@ pub fn case(
     let p = Projections::choose(kind, degrees, d, seed).unwrap();
     let mut scale = || (0.4 + 0.3 * normal(&mut rng)).exp();
     let scales: Vec<f64> = (0..d).map(|_| scale()).collect();
-    let views = Matrix::from_fn(rows, d, |r, c| p.matrix()[(r, c)] / scales[c]);
+    let views = p.views().map(|_, c, w| w / scales[c]);
     let j = degrees.len();
     let prior = Prior {
         kernel: AdditiveKernel {
@@ -71,7 +71,14 @@ pub fn case(
 /// The same with length-scales four times as long, and the noise that this leaves.
 pub fn smoother(mut case: Case) -> Case {
     case.prior.noise_variance = 0.3;
-    case.prior.kernel.views.as_mut_slice().iter_mut().for_each(|w| *w /= 4.0);
+    case.prior.kernel.views.weights_mut().iter_mut().for_each(|w| *w /= 4.0);
+    case
+}
+
+/// The same with views along the axes, of half the weights.
+pub fn on_axes(mut case: Case) -> Case {
+    let views = &mut case.prior.kernel.views;
+    *views = Views::axes(views.rows(), views.columns()).map(|r, _, w| 0.5 * w / (1.0 + r as f64));
     case
 }
 
@@ -79,7 +86,7 @@ pub fn cases() -> Vec<Case> {
     let ones = |j: usize| vec![1; j];
     vec![
         case("dpa-ard", 700, 6, SubKernel::Rbf, &ones(20), 1),
-        case("gam", 300, 5, SubKernel::Rbf, &ones(5), 2),
+        on_axes(case("gam", 300, 5, SubKernel::Rbf, &ones(5), 2)),
         case("single", 200, 4, SubKernel::Rbf, &ones(1), 3),
         case("many rows", 3000, 6, SubKernel::Rbf, &ones(12), 4),
         case("imq", 800, 4, SubKernel::Imq, &ones(8), 5),
@@ -128,7 +135,7 @@ pub fn std(variance: &[f64]) -> Vec<f64> {
 
 /// All derivatives in one list, those of the views by their rows.
 pub fn gradient(e: &Evaluation) -> Vec<f64> {
-    let mut all = e.views.as_slice().to_vec();
+    let mut all = e.views.weights().to_vec();
     all.extend(&e.variances);
     all.extend([e.noise_variance, e.mean]);
     all

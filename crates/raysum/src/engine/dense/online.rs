@@ -6,6 +6,7 @@ use crate::data::Matrix;
 use crate::engine::{Change, Conditioned, DENSE_LIMIT, Engine, Observations, Prior, Rows};
 use crate::error::{Error, Result};
 use crate::linalg::Threads;
+use crate::views::Views;
 
 /// Rows are the same if they differ by less than this, in standardised units.
 const SAME: f64 = 1e-9;
@@ -116,7 +117,7 @@ impl Projected {
     fn condition(self, prior: &Prior) -> Result<Conditioned> {
         let views = self.z.columns();
         let mut projected = prior.clone();
-        projected.kernel.views = Matrix::from_fn(views, views, |i, j| f64::from(u8::from(i == j)));
+        projected.kernel.views = Views::axes(views, views);
         Dense::new(self.z, self.observations).posterior(&projected)
     }
 }

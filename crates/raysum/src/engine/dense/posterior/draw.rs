@@ -8,7 +8,7 @@
 use super::DensePosterior;
 use crate::data::Matrix;
 use crate::engine::Prior;
-use crate::engine::path::{Draw, add_paths, evaluate_prior, project_each};
+use crate::engine::path::{Draw, add_paths, evaluate_prior};
 use crate::linalg::{self, Threads, dot};
 
 impl DensePosterior {
@@ -27,7 +27,7 @@ impl DensePosterior {
     }
 
     pub(super) fn evaluate_functions(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {
-        let z = project_each(&prior.kernel, x);
+        let z = prior.kernel.views.project_each(x);
         let cross = self.cross(prior, 0..prior.kernel.degrees.len(), &z, x.rows());
         let mut out = evaluate_prior(prior, draws, x);
         for (s, draw) in draws.iter().enumerate() {

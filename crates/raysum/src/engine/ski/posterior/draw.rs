@@ -11,7 +11,7 @@
 use super::{Grid, SkiPosterior};
 use crate::data::Matrix;
 use crate::engine::Prior;
-use crate::engine::path::{Draw, evaluate_prior, project_each};
+use crate::engine::path::{Draw, evaluate_prior};
 use crate::linalg::{self, dot};
 
 /// What does not depend on the function that is drawn.
@@ -67,7 +67,7 @@ impl SkiPosterior {
 
     pub(super) fn evaluate_functions(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {
         let (m, width) = (x.rows(), self.shared.factor.width);
-        let z = project_each(&prior.kernel, x);
+        let z = prior.kernel.views.project_each(x);
         let all = 0..prior.kernel.degrees.len();
         let mean = self.contract(prior, &self.mean, &all, &z, m);
         let r = self.contract(prior, &self.shared.factor, &all, &z, m);

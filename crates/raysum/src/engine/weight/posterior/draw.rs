@@ -14,7 +14,7 @@ use super::{WeightPosterior, left_out_share};
 use crate::basis::Basis;
 use crate::data::Matrix;
 use crate::engine::Prior;
-use crate::engine::path::{Draw, Path, project_each};
+use crate::engine::path::{Draw, Path};
 use crate::engine::weight::features::{Block, FeatureMap};
 use crate::linalg::{self, Threads, dot};
 
@@ -46,7 +46,7 @@ impl WeightPosterior {
 
     pub(super) fn evaluate_functions(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {
         let (p, rows) = (self.map.len(), x.rows());
-        let z = project_each(&prior.kernel, x);
+        let z = prior.kernel.views.project_each(x);
         let mut phi = vec![0.0; rows * p];
         self.map.apply(&self.map.locate(z.clone(), rows), &mut phi);
         // Features go to the left half, for w, or to the right one, for w − λ^½ e and a path.
