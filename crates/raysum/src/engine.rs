@@ -175,6 +175,15 @@ pub trait Engine {
     /// be evaluated from a failure.
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation>;
 
+    /// What evaluations leave behind that later ones depend on.
+    fn memory(&self) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// Takes up the memory of another engine over the same rows, as if the evaluations had been
+    /// made here.
+    fn remember(&mut self, _memory: &[f64]) {}
+
     /// What the rows say about f under this prior: one posterior per target.
     fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>>;
 

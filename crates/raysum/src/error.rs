@@ -268,6 +268,24 @@ pub enum Error {
         /// What the system said.
         reason: std::io::Error,
     },
+    /// The file is something else than a checkpoint.
+    #[error("{}: not a checkpoint; name a file that does not exist yet, or one of a fit that was ended", .path.display())]
+    NotACheckpoint {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The checkpoint is of a fit to other data, or with other settings.
+    #[error("{}: the checkpoint is of another fit (other data, settings or version); remove it, or name another file", .path.display())]
+    OtherCheckpoint {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another run writes to the checkpoint.
+    #[error("{}: another run is writing to this checkpoint", .path.display())]
+    CheckpointInUse {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is no raysum model.
     #[error("{}: not a raysum model file", .path.display())]
     NotAModel {

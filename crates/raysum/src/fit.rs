@@ -1,5 +1,6 @@
 //! Config and data to a fitted model: choose projections, search hyperparameters, condition.
 
+use crate::checkpoint::{Checkpoint, Fingerprint};
 use crate::config::{Config, EngineChoice, Optimizer};
 use crate::data::{Dataset, Distinct, Matrix, MatrixRef};
 use crate::engine::auto::{self, Auto};
@@ -50,6 +51,18 @@ impl Config {
         start: Option<&Hyperparameters>,
         progress: &mut ProgressFn<'_>,
     ) -> Result<Vec<Model>> {
+        self.fit_resumed(data, start, progress, None)
+    }
+
+    /// Like [`Config::fit_targets`], with every evaluation kept in a file: a fit that was ended in
+    /// whatever way and is started again with the same file goes on where it was, to the same bits.
+    pub fn fit_resumed(
+        &self,
+        data: &Dataset<'_>,
+        start: Option<&Hyperparameters>,
+        progress: &mut ProgressFn<'_>,
+        checkpoint: Option<&mut Checkpoint>,
+    ) -> Result<Vec<Model>> {
         let mut problem = Problem::new(self, data)?;
         let mut first = match start {
             Some(h) => problem.layout.theta(h)?,
@@ -68,8 +81,16 @@ impl Config {
             let prior = problem.layout.prior(&problem.layout.hyperparameters(&first));
             problem.engine(self, None)?.check(&prior)?;
         }
+        let checkpoint = match checkpoint {
+            Some(checkpoint) => {
+                checkpoint.begin(fingerprint(self, data, &first))?;
+                Some(checkpoint)
+            }
+            None => None,
+        };
         let setbacks = Setbacks::default();
-        let mut search = Search { config: self, progress, evaluations: 0, setbacks, later: 0.0 };
+        let mut search =
+            Search { config: self, progress, evaluations: 0, setbacks, later: 0.0, checkpoint };
         let mut most = None;
         if self.learn_directions && start.is_none() {
             let learning = problem.before_learning(&mut search, stages.rows[0])?;
@@ -139,6 +160,16 @@ impl Config {
     ) -> Result<Vec<Model>> {
         Problem::along(self, data, projections)?.condition(self, hyperparameters, Found::default())
     }
+}
+
+/// A number for everything that a search depends on.
+fn fingerprint(config: &Config, data: &Dataset<'_>, first: &[f64]) -> u64 {
+    let mut print = Fingerprint::new();
+    print.text(env!("CARGO_PKG_VERSION"));
+    print.text(&serde_json::to_string(config).expect("plain data serialises"));
+    print.data(data);
+    print.numbers(first);
+    print.finish()
 }
 
 /// Where learning directions starts, and the evaluations it may take: all it wants, if `None`.

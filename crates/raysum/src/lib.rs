@@ -1,6 +1,7 @@
 #![doc = include_str!("../../../README.md")]
 
 pub mod basis;
+mod checkpoint;
 mod config;
 mod data;
 pub mod engine;
@@ -26,6 +27,7 @@ mod spectrum;
 mod stages;
 mod views;
 
+pub use checkpoint::Checkpoint;
 pub use config::{Config, Degrees, EngineChoice, Optimizer};
 pub use data::{Dataset, Matrix, MatrixRef};
 pub use engine::ski::SkiOptions;

@@ -1,5 +1,6 @@
 //! The search for θ under the caller's eyes: from several starts, in stages, or along directions.
 
+use crate::checkpoint::{Checkpoint, Found, Known};
 use crate::config::{Config, Optimizer};
 use crate::engine::{Engine, Observations};
 use crate::error::{Error, Result};
@@ -52,6 +53,8 @@ pub(crate) struct Search<'a, 'p> {
     pub(crate) evaluations: usize,
     pub(crate) setbacks: Setbacks,
     pub(crate) later: f64,
+    /// Remembers evaluations, here and in runs before.
+    pub(crate) checkpoint: Option<&'a mut Checkpoint>,
 }
 
 /// Evaluations that a search stepped back from.
@@ -86,6 +89,32 @@ impl Task<'_> {
                 Ok(f64::INFINITY)
             }
             other => other,
+        }
+    }
+
+    /// The same, from what a checkpoint remembers or with its knowledge.
+    fn remembered(
+        &mut self,
+        theta: &[f64],
+        gradient: &mut [f64],
+        setbacks: &mut Setbacks,
+        checkpoint: Option<&mut Checkpoint>,
+    ) -> Result<f64> {
+        let Some(checkpoint) = checkpoint else { return self.evaluate(theta, gradient, setbacks) };
+        match checkpoint.recall(theta)? {
+            Known::Found(found) if found.gradient.len() == gradient.len() => {
+                gradient.copy_from_slice(&found.gradient);
+                self.engine.remember(&found.memory);
+                Ok(found.value)
+            }
+            Known::Failed => self.evaluate(theta, gradient, setbacks),
+            Known::Found(_) | Known::Nothing => {
+                let value = self.evaluate(theta, gradient, setbacks)?;
+                let found =
+                    || Found { value, gradient: gradient.to_vec(), memory: self.engine.memory() };
+                checkpoint.keep(theta, value.is_finite().then(found))?;
+                Ok(value)
+            }
         }
     }
 
@@ -195,7 +224,7 @@ impl Search<'_, '_> {
     ) -> Result<Outcome> {
         let rows = task.observations.rows();
         let (starts, later, progress) = (self.config.starts, self.later, &mut self.progress);
-        let setbacks = &mut self.setbacks;
+        let (setbacks, checkpoint) = (&mut self.setbacks, &mut self.checkpoint);
         let mut observer = |step: &Step| {
             progress(&Progress {
                 rows,
@@ -207,8 +236,10 @@ impl Search<'_, '_> {
                 objective: -step.best,
             })
         };
-        let outcome =
-            body(&mut |theta, gradient| task.evaluate(theta, gradient, setbacks), &mut observer)?;
+        let mut objective = |theta: &[f64], gradient: &mut [f64]| {
+            task.remembered(theta, gradient, setbacks, checkpoint.as_deref_mut())
+        };
+        let outcome = body(&mut objective, &mut observer)?;
         self.evaluations += outcome.evaluations;
         if outcome.stop == Stop::Cancelled {
             return Err(Error::Cancelled { evaluations: self.evaluations });

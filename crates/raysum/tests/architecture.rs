@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 26] = [
+const ORDER: [&str; 27] = [
     "error",
     "named",
     "file",
@@ -11,6 +11,7 @@ const ORDER: [&str; 26] = [
     "optimize",
     "linalg",
     "data",
+    "checkpoint",
     "views",
     "scale",
     "kernel",

@@ -95,6 +95,14 @@ impl Engine for Auto<'_> {
         }
     }
 
+    fn memory(&self) -> Vec<f64> {
+        self.features.iter().map(|features| *features as f64).collect()
+    }
+
+    fn remember(&mut self, memory: &[f64]) {
+        self.features = memory.first().map(|features| *features as usize);
+    }
+
     fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
         match self.map(prior, Use::Prediction)? {
             Some(map) => self.weight.posteriors_with(map, prior),

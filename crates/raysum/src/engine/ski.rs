@@ -43,6 +43,12 @@ use system::System;
 /// The engine's name.
 pub const NAME: &str = "ski";
 
+/// A trial step of a search with grids of so many times the nodes of its start, and of more than so
+/// many for each row and view (or for each of a few hundred rows), is one to step back from: its
+/// functions are rough beyond what the rows can tell, and cost as much more.
+const NODES_GROW: usize = 4;
+const FEW_ROWS: usize = 512;
+
 /// Training rows.
 #[derive(Debug)]
 pub struct Ski<'a> {
@@ -52,6 +58,8 @@ pub struct Ski<'a> {
     seed: u64,
     /// K⁻¹(y − c) at the θ before, for each target: where the next solve starts.
     last: Option<Vec<Vec<f64>>>,
+    /// Nodes of all grids at the first evaluation.
+    nodes: Option<usize>,
 }
 
 impl<'a> Ski<'a> {
@@ -62,11 +70,17 @@ impl<'a> Ski<'a> {
         options: SkiOptions,
         seed: u64,
     ) -> Self {
-        Self { rows, observations: observations.into(), options, seed, last: None }
+        Self { rows, observations: observations.into(), options, seed, last: None, nodes: None }
     }
 
-    fn system(&mut self, prior: &Prior) -> Result<System> {
-        let system = System::new(self, prior, self.last.as_deref())?;
+    /// The nodes beyond which a trial step is not worth its while.
+    fn most_nodes(&self, prior: &Prior) -> usize {
+        let free = self.rows.len().max(FEW_ROWS).saturating_mul(prior.kernel.views.rows());
+        self.nodes.map_or(usize::MAX, |first| first.max(free).saturating_mul(NODES_GROW))
+    }
+
+    fn system(&mut self, prior: &Prior, most_nodes: usize) -> Result<System> {
+        let system = System::new(self, prior, self.last.as_deref(), most_nodes)?;
         self.last = Some(system.coefficients());
         Ok(system)
     }
@@ -95,7 +109,8 @@ impl Engine for Ski<'_> {
     }
 
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
-        let system = self.system(prior)?;
+        let system = self.system(prior, self.most_nodes(prior))?;
+        self.nodes.get_or_insert(system.operator.nodes());
         let gradient = system.gradient();
         let (of, targets) = (&self.observations, self.observations.targets.len() as f64);
         let noise_variance = gradient.noise.iter().enumerate().map(|(i, slope)| {
@@ -112,8 +127,19 @@ impl Engine for Ski<'_> {
         })
     }
 
+    fn memory(&self) -> Vec<f64> {
+        let nodes = self.nodes.iter().map(|nodes| *nodes as f64);
+        nodes.chain(self.last.iter().flatten().flatten().copied()).collect()
+    }
+
+    fn remember(&mut self, memory: &[f64]) {
+        let Some((nodes, last)) = memory.split_first() else { return };
+        self.nodes = Some(*nodes as usize);
+        self.last = Some(last.chunks(self.rows.len().max(1)).map(<[f64]>::to_vec).collect());
+    }
+
     fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
-        let system = self.system(prior)?;
+        let system = self.system(prior, usize::MAX)?;
         Ok(SkiPosterior::all(system, &self.options, self.seed))
     }
 }

@@ -67,6 +67,11 @@ impl Operator {
         new
     }
 
+    /// The nodes of all grids.
+    pub(super) fn nodes(&self) -> usize {
+        self.grids.iter().map(Grid::nodes).sum()
+    }
+
     /// The prior variance of a row as the grids have it.
     fn on_grid(&self, row: usize) -> f64 {
         let own =

@@ -10,7 +10,7 @@ use super::solve::{self, Solved};
 use super::{NAME, Ski, SkiOptions};
 use crate::engine::streams::{blocks, in_streams};
 use crate::engine::{Observations, Prior};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
 use crate::linalg::Threads;
 use crate::scale::StandardRows;
@@ -57,12 +57,21 @@ pub(super) struct System {
 }
 
 impl System {
-    /// Solves for targets and probes; targets from `last`, which is K⁻¹(y − c) at a θ nearby.
-    pub(super) fn new(ski: &Ski<'_>, prior: &Prior, last: Option<&[Vec<f64>]>) -> Result<Self> {
+    /// Solves for targets and probes, if the grids have no more than `most_nodes`; targets from
+    /// `last`, which is K⁻¹(y − c) at a θ nearby.
+    pub(super) fn new(
+        ski: &Ski<'_>,
+        prior: &Prior,
+        last: Option<&[Vec<f64>]>,
+        most_nodes: usize,
+    ) -> Result<Self> {
         let Ski { rows, observations, options, seed, .. } = ski;
         let n = rows.len();
         let (targets, probes) = (observations.targets.len(), options.probes);
         let operator = operator(rows, observations, options, prior)?;
+        if operator.nodes() > most_nodes {
+            return Err(Error::GridTooLarge);
+        }
         let preconditioner = Preconditioner::new(&operator, prior, *seed)?;
         let mut sides = Columns::zeros(n, targets + probes);
         preconditioner.probes(*seed, &mut sides, targets, probes);
