@@ -6,13 +6,14 @@ PYTHON ?= python3
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-rust test-python extension lint bench clean
+.PHONY: help demo test test-rust test-python extension lint bench soak clean
 
 help:
 	@echo "make demo    build, and run the whole way on a bundled table (writes to demo/)"
 	@echo "make test    build, and run every test"
 	@echo "make lint    formatting, clippy, ruff and mypy; warnings are errors"
 	@echo "make bench   speed against GPyTorch; wants RAYSUM_DATA=folder with uci/"
+	@echo "make soak    kill fits and predictions fifty times each, and look at what is left"
 	@echo "make clean   remove what the others made"
 
 demo:
@@ -53,6 +54,9 @@ lint: $(VENV)/installed
 
 bench:
 	bash bench/run.sh
+
+soak:
+	RAYSUM_KILLS=50 $(CARGO) test -p raysum-cli --test kill
 
 clean:
 	$(CARGO) clean

@@ -162,6 +162,11 @@ pub(crate) struct FitArgs {
     #[arg(long, default_value = "0.1", value_parser = share)]
     pub(crate) holdout: f64,
 
+    /// Keep what is found on the way in this file: a fit that is ended by whatever, and started again
+    /// with the same command, goes on where it was; removed when the fit is done
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+
     /// Give each of several targets hyperparameters of its own, by a search of its own; without it
     /// they share them all, the ratio of noise to signal too
     #[arg(long)]

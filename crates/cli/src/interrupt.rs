@@ -1,9 +1,12 @@
 //! Ctrl-C: stop at once with code 130, but never in the middle of putting a file in place.
 
 use std::io::Write;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 static WRITING: Mutex<()> = Mutex::new(());
+/// The checkpoint of the fit that runs.
+static KEPT: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// Installs the handler.
 pub(crate) fn install() {
@@ -11,10 +14,21 @@ pub(crate) fn install() {
     let _ = ctrlc::set_handler(|| {
         let _wait_for_file = WRITING.lock();
         // Not eprintln, which panics if standard error is closed: the job would run on.
-        let text = "\nraysum: interrupted; no file was left half-written";
-        let _ = writeln!(std::io::stderr(), "{text}");
+        let kept = match &*KEPT.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(path) => format!(
+                "; {} keeps what was found so far, and the same command goes on from there",
+                path.display()
+            ),
+            None => "; no file was left half-written".into(),
+        };
+        let _ = writeln!(std::io::stderr(), "\nraysum: interrupted{kept}");
         std::process::exit(130);
     });
+}
+
+/// What an interruption says is kept, from now on.
+pub(crate) fn keeps(checkpoint: Option<&Path>) {
+    *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = checkpoint.map(Path::to_owned);
 }
 
 /// Runs `body`, which puts a file in place, before any interruption takes effect.

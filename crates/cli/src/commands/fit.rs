@@ -6,10 +6,13 @@ use crate::progress::Reporter;
 use crate::score::Scores;
 use crate::source::{self, ATTACHMENT, TARGET, TrainingTable};
 use crate::{describe, interrupt, output, splits, style};
-use anyhow::Result;
-use raysum::{Config, Dataset, Hyperparameters, MatrixRef, Model, Prediction};
+use anyhow::{Result, ensure};
+use raysum::{
+    Checkpoint, Config, Dataset, Hyperparameters, MatrixRef, Model, Prediction, Progress,
+};
 use serde_json::{Value, json};
 use std::ops::{ControlFlow, Range};
+use std::path::Path;
 use std::time::Instant;
 
 /// From this many rows on, the hyperparameters found without the held-out rows are kept.
@@ -36,14 +39,21 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     if let Some(path) = &args.output {
         output::check(path)?;
     }
+    let mut checkpoint = args.checkpoint.as_deref().map(|path| open(path, args)).transpose()?;
     let table = source::training(&args.table)?;
     voice.notes(&table.notes);
+    if let Some(checkpoint) = &checkpoint {
+        voice.notes(already(checkpoint).as_slice());
+        interrupt::keeps(Some(checkpoint.path()));
+    }
     let targets = table.labels.targets.len();
     // Together, or one after another.
     let step = if args.independent { 1 } else { targets };
     let mut all = Vec::new();
     for first in (0..targets).step_by(step) {
-        let mut fitted = fit(&config, &table, first..first + step, args.holdout, voice)?;
+        let mut fit =
+            Fit { config: &config, table: &table, checkpoint: checkpoint.as_mut(), voice };
+        let mut fitted = fit.run(first..first + step, args.holdout)?;
         for (k, model) in fitted.models.iter_mut().enumerate() {
             attach(model, &args.model, &table, first + k)?;
         }
@@ -53,6 +63,11 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
         let mut models: Vec<&Model> = Vec::new();
         all.iter().for_each(|fitted| models.extend(&fitted.models));
         interrupt::whole(|| Model::save_all(models, path))?;
+    }
+    if let Some(checkpoint) = checkpoint {
+        interrupt::keeps(None);
+        // It has served; were it left, it would only be told again what it knows.
+        let _ = std::fs::remove_file(checkpoint.path());
     }
     let mut text = String::new();
     for fitted in &all {
@@ -74,54 +89,93 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     output::print_line(text.trim_end())
 }
 
-/// Holds out a share of the rows, fits to the others and scores; then fits to all rows, starting
-/// from the hyperparameters found.
-fn fit(
-    config: &Config,
-    table: &TrainingTable,
-    targets: Range<usize>,
-    share: f64,
+/// Opens the file that keeps evaluations.
+fn open(path: &Path, args: &FitArgs) -> Result<Checkpoint> {
+    let place = |path: &Path| std::path::absolute(path).ok();
+    let same = args.output.as_deref().is_some_and(|output| place(output) == place(path));
+    ensure!(!same, "{}: the checkpoint and the model need files of their own", path.display());
+    Ok(Checkpoint::open(path)?)
+}
+
+/// What a checkpoint knows from an earlier run.
+fn already(checkpoint: &Checkpoint) -> Option<String> {
+    let known = checkpoint.evaluations();
+    let path = checkpoint.path().display();
+    (known > 0).then(|| format!("{path} holds {known} evaluations of an earlier run"))
+}
+
+/// What the fits of a command have in common.
+struct Fit<'a> {
+    config: &'a Config,
+    table: &'a TrainingTable,
+    checkpoint: Option<&'a mut Checkpoint>,
     voice: Voice,
-) -> Result<Fitted> {
-    let started = Instant::now();
-    let mut evaluations = 0;
-    let mut first: Option<Model> = None;
-    let mut holdouts = Vec::new();
-    let count = |models: &[Model]| models.first().map_or(0, |model| model.report().evaluations);
-    if let Some(split) = splits::holdout(table.rows(), share, config.seed) {
-        let (x, labels) = table.part(&split.train);
-        let data = labels.some(x, targets.clone())?;
-        let models = search(config, &data, None, "fit without held-out rows", voice)?;
-        let (x, labels) = table.part(&split.test);
-        for (model, y) in models.iter().zip(&labels.targets[targets.clone()]) {
-            let unit = model.scaler().y.std;
-            let prediction = predict(model, x, labels.noise_std.as_deref())?;
-            let standardised = Scores::standardised(y, &prediction, unit);
-            let scores = standardised.in_units(unit);
-            holdouts.push(Holdout { rows: y.len(), scores, standardised });
+}
+
+impl Fit<'_> {
+    /// Holds out a share of the rows, fits to the others and scores; then fits to all rows, starting
+    /// from the hyperparameters found.
+    fn run(&mut self, targets: Range<usize>, share: f64) -> Result<Fitted> {
+        let Self { config, table, .. } = *self;
+        let started = Instant::now();
+        let mut evaluations = 0;
+        let mut first: Option<Model> = None;
+        let mut holdouts = Vec::new();
+        let count = |models: &[Model]| models.first().map_or(0, |model| model.report().evaluations);
+        if let Some(split) = splits::holdout(table.rows(), share, config.seed) {
+            let (x, labels) = table.part(&split.train);
+            let data = labels.some(x, targets.clone())?;
+            let models = self.search(config, &data, None, "fit without held-out rows")?;
+            let (x, labels) = table.part(&split.test);
+            for (model, y) in models.iter().zip(&labels.targets[targets.clone()]) {
+                let unit = model.scaler().y.std;
+                let prediction = predict(model, x, labels.noise_std.as_deref())?;
+                let standardised = Scores::standardised(y, &prediction, unit);
+                let scores = standardised.in_units(unit);
+                holdouts.push(Holdout { rows: y.len(), scores, standardised });
+            }
+            evaluations += count(&models);
+            first = models.into_iter().next();
         }
+        let data = table.labels.some(&table.x, targets)?;
+        let models = match first {
+            // A tenth more of so many rows would not move the hyperparameters. Learned directions are
+            // kept: held-out rows have told when to stop.
+            Some(found)
+                if data.rows() > MANY_ROWS
+                    || config.subset.is_some()
+                    || config.learn_directions =>
+            {
+                let projections = found.projections().clone();
+                config.condition_along(&data, projections, found.hyperparameters())?
+            }
+            // Starting from a good point, further starts would find the same again.
+            Some(found) => {
+                let again = Config { starts: 1, ..config.clone() };
+                self.search(&again, &data, Some(found.hyperparameters()), "fit on all rows")?
+            }
+            None => self.search(config, &data, None, "fit on all rows")?,
+        };
         evaluations += count(&models);
-        first = models.into_iter().next();
+        Ok(Fitted { models, holdouts, evaluations, seconds: started.elapsed().as_secs_f64() })
     }
-    let data = table.labels.some(&table.x, targets)?;
-    let models = match first {
-        // A tenth more of so many rows would not move the hyperparameters. Learned directions are
-        // kept: held-out rows have told when to stop.
-        Some(found)
-            if data.rows() > MANY_ROWS || config.subset.is_some() || config.learn_directions =>
-        {
-            let projections = found.projections().clone();
-            config.condition_along(&data, projections, found.hyperparameters())?
-        }
-        // Starting from a good point, further starts would find the same again.
-        Some(found) => {
-            let again = Config { starts: 1, ..config.clone() };
-            search(&again, &data, Some(found.hyperparameters()), "fit on all rows", voice)?
-        }
-        None => search(config, &data, None, "fit on all rows", voice)?,
-    };
-    evaluations += count(&models);
-    Ok(Fitted { models, holdouts, evaluations, seconds: started.elapsed().as_secs_f64() })
+
+    fn search(
+        &mut self,
+        config: &Config,
+        data: &Dataset<'_>,
+        first: Option<&Hyperparameters>,
+        label: &str,
+    ) -> Result<Vec<Model>> {
+        let mut reporter = Reporter::new(label, self.voice);
+        let progress = &mut |progress: &Progress| {
+            reporter.evaluation(progress);
+            ControlFlow::Continue(())
+        };
+        let models = config.fit_resumed(data, first, progress, self.checkpoint.as_deref_mut())?;
+        reporter.finish();
+        Ok(models)
+    }
 }
 
 /// Predictions of rows whose own noise may be known.
@@ -134,22 +188,6 @@ pub(crate) fn predict<'a>(
         Some(noise_std) => model.predict_with_noise(x, noise_std)?,
         None => model.predict(x)?,
     })
-}
-
-fn search(
-    config: &Config,
-    data: &Dataset<'_>,
-    first: Option<&Hyperparameters>,
-    label: &str,
-    voice: Voice,
-) -> Result<Vec<Model>> {
-    let mut reporter = Reporter::new(label, voice);
-    let models = config.fit_targets(data, first, &mut |progress| {
-        reporter.evaluation(progress);
-        ControlFlow::Continue(())
-    })?;
-    reporter.finish();
-    Ok(models)
 }
 
 /// Keeps with the model where it came from and how tables are encoded for it.
