@@ -7,6 +7,7 @@ mod inspect;
 mod online;
 mod predict;
 mod sample;
+mod streamed;
 
 use crate::args::{Args, Command};
 use crate::{output, reproduce};

@@ -2,9 +2,11 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static WRITING: Mutex<()> = Mutex::new(());
+/// A file that is not complete yet.
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 /// The checkpoint of the fit that runs.
 static KEPT: Mutex<Option<PathBuf>> = Mutex::new(None);
 
@@ -13,8 +15,11 @@ pub(crate) fn install() {
     // Without a handler the system's own applies, which is good enough.
     let _ = ctrlc::set_handler(|| {
         let _wait_for_file = WRITING.lock();
+        if let Some(path) = lock(&UNFINISHED).take() {
+            let _ = std::fs::remove_file(path);
+        }
         // Not eprintln, which panics if standard error is closed: the job would run on.
-        let kept = match &*KEPT.lock().unwrap_or_else(PoisonError::into_inner) {
+        let kept = match &*lock(&KEPT) {
             Some(path) => format!(
                 "; {} keeps what was found so far, and the same command goes on from there",
                 path.display()
@@ -28,7 +33,16 @@ pub(crate) fn install() {
 
 /// What an interruption says is kept, from now on.
 pub(crate) fn keeps(checkpoint: Option<&Path>) {
-    *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = checkpoint.map(Path::to_owned);
+    *lock(&KEPT) = checkpoint.map(Path::to_owned);
+}
+
+/// What an interruption removes, from now on.
+pub(crate) fn removes(unfinished: Option<&Path>) {
+    *lock(&UNFINISHED) = unfinished.map(Path::to_owned);
+}
+
+fn lock(path: &Mutex<Option<PathBuf>>) -> MutexGuard<'_, Option<PathBuf>> {
+    path.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs `body`, which puts a file in place, before any interruption takes effect.

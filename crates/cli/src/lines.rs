@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-/// Named numbers for each row; rows that were left out stay empty.
+/// Named numbers for some rows; rows that were left out stay empty.
 pub(crate) struct Lines {
     names: Vec<String>,
     rows: Vec<Option<Vec<f64>>>,
 }
 
 impl Lines {
-    /// Empty lines for a table of `rows` rows.
+    /// Empty lines for so many rows.
     pub(crate) fn new(rows: usize) -> Self {
         Self { names: Vec::new(), rows: vec![None; rows] }
     }
@@ -28,14 +28,16 @@ impl Lines {
         }
     }
 
-    /// Writes JSON or CSV.
-    pub(crate) fn write(&self, json: bool, out: &mut dyn Write) -> io::Result<()> {
-        if json { self.json(out) } else { self.csv(out) }
+    /// Writes JSON, or CSV with the names as its first line if these are the first rows.
+    pub(crate) fn write(&self, json: bool, first: bool, out: &mut dyn Write) -> io::Result<()> {
+        if json { self.json(out) } else { self.csv(first, out) }
     }
 
-    fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
-        let names: Vec<String> = self.names.iter().map(|name| field(name)).collect();
-        writeln!(out, "{}", names.join(","))?;
+    fn csv(&self, first: bool, out: &mut dyn Write) -> io::Result<()> {
+        if first {
+            let names: Vec<String> = self.names.iter().map(|name| field(name)).collect();
+            writeln!(out, "{}", names.join(","))?;
+        }
         let empty = ",".repeat(self.names.len().saturating_sub(1));
         for line in &self.rows {
             let Some(values) = line else {

@@ -18,8 +18,30 @@ pub(crate) fn is_npy(path: &Path) -> bool {
     read && start == MAGIC
 }
 
+/// About so many values are read at a time.
+const PART_VALUES: usize = 500_000;
+
 /// A matrix; a vector becomes a single column.
 pub(crate) fn read(path: &Path) -> Result<Matrix> {
+    let mut whole = None;
+    read_parts(path, usize::MAX, |_, part| {
+        whole = Some(part);
+        Ok(())
+    })?;
+    whole.with_context(|| format!("{}: it has no rows", path.display()))
+}
+
+/// Hands over some rows at a time, with the number of the first one. Arrays that are stored column
+/// by column come whole.
+pub(crate) fn in_parts(path: &Path, each: impl FnMut(usize, Matrix) -> Result<()>) -> Result<()> {
+    read_parts(path, PART_VALUES, each)
+}
+
+fn read_parts(
+    path: &Path,
+    most: usize,
+    mut each: impl FnMut(usize, Matrix) -> Result<()>,
+) -> Result<()> {
     let name = path.display();
     let file = File::open(path).with_context(|| format!("{name}"))?;
     let size = file.metadata().with_context(|| format!("{name}"))?.len();
@@ -33,16 +55,33 @@ pub(crate) fn read(path: &Path) -> Result<Matrix> {
     let count = rows.checked_mul(columns).context("the shape is impossible")?;
     // Every type takes a byte at least: a shape that the file cannot hold is not believed.
     ensure!(count as u64 <= size, "{name}: the file is cut off ({rows} × {columns} announced)");
-    let column_major = file.order() == Order::Fortran;
-    let values = values(file, count).with_context(|| format!("{name}"))?;
-    if column_major {
-        return Ok(Matrix::from_fn(rows, columns, |i, j| values[j * rows + i]));
+    if count == 0 {
+        return each(0, Matrix::zeros(rows, columns));
     }
-    Ok(Matrix::from_row_major(rows, columns, values)?)
+    let column_major = file.order() == Order::Fortran;
+    let part = if column_major { rows } else { (most / columns).clamp(1, rows) };
+    let mut first = 0;
+    let matrix = |values: Vec<f64>| {
+        if column_major {
+            return Ok(Matrix::from_fn(rows, columns, |i, j| values[j * rows + i]));
+        }
+        Matrix::from_row_major(values.len() / columns, columns, values)
+    };
+    values(file, part * columns, |values| {
+        let matrix = matrix(values)?;
+        let at = first;
+        first += matrix.rows();
+        each(at, matrix)
+    })
+    .with_context(|| format!("{name}"))
 }
 
-/// All values as 64-bit floats, whatever number type the file has.
-fn values<R: Read>(file: NpyFile<R>, count: usize) -> Result<Vec<f64>> {
+/// The values as 64-bit floats, so many at a time, whatever number type the file has.
+fn values<R: Read>(
+    file: NpyFile<R>,
+    count: usize,
+    mut each: impl FnMut(Vec<f64>) -> Result<()>,
+) -> Result<()> {
     macro_rules! attempt {
         ($file:ident, $($type:ty),*) => {{
             let file = $file;
@@ -52,8 +91,15 @@ fn values<R: Read>(file: NpyFile<R>, count: usize) -> Result<Vec<f64>> {
                     for value in data {
                         #[allow(clippy::cast_lossless, reason = "one line for every type")]
                         values.push(value.context("the file is cut off")? as f64);
+                        if values.len() == count {
+                            each(std::mem::take(&mut values))?;
+                            values.reserve(count);
+                        }
                     }
-                    return Ok(values);
+                    if !values.is_empty() {
+                        each(values)?;
+                    }
+                    return Ok(());
                 }
                 Err(file) => file,
             };)*

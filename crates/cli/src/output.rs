@@ -2,22 +2,52 @@
 
 use crate::interrupt;
 use anyhow::{Context, Result};
+use raysum::file::Draft;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Runs `body` on a writer to `path` (`-` is standard output).
-pub(crate) fn write(
+/// Runs `body` on a writer to `path` (`-` is standard output). It may take its time: a file is put
+/// in its place when it is complete, and an interruption leaves nothing of it.
+pub(crate) fn write<E: Into<anyhow::Error>>(
     path: &Path,
-    body: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    body: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<()> {
     if path == Path::new("-") {
         let mut out = BufWriter::new(io::stdout().lock());
-        body(&mut out)?;
+        body(&mut out).map_err(Into::into)?;
         out.flush()?;
         return Ok(());
     }
-    let written = interrupt::whole(|| raysum::file::write(path, body));
-    written.with_context(|| format!("cannot write {}", path.display()))
+    let cannot = || format!("cannot write {}", path.display());
+    let mut draft = Draft::new(path).with_context(cannot)?;
+    interrupt::removes(draft.temporary());
+    let done = body(&mut Named { draft: &mut draft, path })
+        .map_err(Into::into)
+        .and_then(|()| interrupt::whole(|| draft.commit()).with_context(cannot));
+    interrupt::removes(None);
+    done
+}
+
+/// A draft whose errors tell which file could not be written.
+struct Named<'a> {
+    draft: &'a mut Draft,
+    path: &'a Path,
+}
+
+impl Named<'_> {
+    fn cannot(&self, error: &io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("cannot write {}: {error}", self.path.display()))
+    }
+}
+
+impl Write for Named<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.draft.write(bytes).map_err(|error| self.cannot(&error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.draft.flush().map_err(|error| self.cannot(&error))
+    }
 }
 
 /// Fails if nothing could be written to `path`: better now than after an hour of fitting.

@@ -2,7 +2,7 @@
 
 use crate::args::{ReadArgs, TableArgs, YesNo};
 use crate::npy;
-use crate::table::{self, Encoding, Missing, Place, ReadOptions, Roles, Source, Table};
+use crate::table::{self, Encoding, Missing, Place, ReadOptions, Roles, Source, Table, Tally};
 use anyhow::{Context, Result, ensure};
 use raysum::{Dataset, Matrix, MatrixRef, Model, Standard};
 use std::collections::HashSet;
@@ -72,16 +72,15 @@ impl TrainingTable {
     }
 }
 
-/// Rows to predict.
-pub(crate) struct NewTable {
+/// Some rows to predict.
+pub(crate) struct NewRows {
     pub(crate) x: Matrix,
     /// The known standard deviation of each row's noise, if the table has the column for it.
     pub(crate) noise_std: Option<Vec<f64>>,
-    /// Which rows of the table these are.
+    /// Which of these rows of the table have a row of `x`.
     pub(crate) kept: Vec<usize>,
     /// Number of rows of the table.
     pub(crate) rows: usize,
-    pub(crate) notes: Vec<String>,
 }
 
 fn options(reading: &ReadArgs) -> ReadOptions {
@@ -221,10 +220,10 @@ fn ensure_rows(name: &str, rows: usize) -> Result<()> {
 }
 
 fn encoded(table: &Table, encoding: &Encoding, missing: Missing) -> Result<TrainingTable> {
-    let all = encoding.apply(table, missing, true)?;
+    let (all, notes) = encoding.apply(table, missing, true)?;
     let labels = Labels { targets: all.targets, weights: all.weights, noise_std: all.noise_std };
     let x = Matrix::from_row_major(all.rows, all.cols, all.x)?;
-    Ok(TrainingTable { x, labels, encoding: encoding.clone(), notes: all.notes })
+    Ok(TrainingTable { x, labels, encoding: encoding.clone(), notes })
 }
 
 /// Reads a table with all that `model` was fitted on: its columns, targets, weights and noise.
@@ -282,32 +281,60 @@ fn options_for(reading: &ReadArgs, encoding: &Encoding) -> ReadOptions {
     options
 }
 
-/// Reads a table to predict with `model`.
-pub(crate) fn new_rows(path: &Path, reading: &ReadArgs, model: &Model) -> Result<NewTable> {
+/// Reads a table to predict with `model`, some rows at a time and in order; returns what the user
+/// should hear of it.
+pub(crate) fn new_rows(
+    path: &Path,
+    reading: &ReadArgs,
+    model: &Model,
+    mut each: impl FnMut(&NewRows) -> Result<()>,
+) -> Result<Vec<String>> {
     if npy::is_npy(path) {
-        let x = npy::read(path)?;
-        MatrixRef::from(&x).check_finite().with_context(|| path.display().to_string())?;
-        let (kept, rows) = ((0..x.rows()).collect(), x.rows());
-        return Ok(NewTable { x, noise_std: None, kept, rows, notes: Vec::new() });
+        npy::in_parts(path, |first, x| {
+            check_finite(path, first, &x)?;
+            let (kept, rows) = ((0..x.rows()).collect(), x.rows());
+            each(&NewRows { x, noise_std: None, kept, rows })
+        })?;
+        return Ok(Vec::new());
     }
     let encoding = encoding_of(model)?;
-    let table = table::read(&Source::new(path), &options_for(reading, &encoding))?;
-    let encoded = encoding.apply(&table, reading.missing, false)?;
-    let mut notes = encoded.notes;
-    if let (Some(column), None) = (&encoding.noise_std, &encoded.noise_std) {
+    let source = Source::new(path);
+    let mut tally = Tally::default();
+    let (mut needed, mut noise_known) = (0, true);
+    let texts = |names: &[String], has_header| encoding.texts(names, has_header);
+    table::in_parts(&source, &options_for(reading, &encoding), texts, |table| {
+        let encoded = encoding.apply_part(&table, reading.missing, false)?;
+        tally.merge(encoded.tally);
+        (needed, noise_known) = (encoded.needed, encoded.noise_std.is_some());
+        each(&NewRows {
+            x: Matrix::from_row_major(encoded.rows, encoded.cols, encoded.x)?,
+            noise_std: encoded.noise_std,
+            kept: encoded.kept,
+            rows: table.rows(),
+        })
+    })?;
+    let name = source.name();
+    tally.check(&name, reading.missing, needed)?;
+    let mut notes = tally.notes(&name, reading.missing, needed);
+    if let (Some(column), false) = (&encoding.noise_std, noise_known) {
         notes.push(format!(
-            "{}: there is no column '{}' with known noise, so intervals hold the noise found in \
+            "{name}: there is no column '{}' with known noise, so intervals hold the noise found in \
              the fit alone",
-            table.name, column.name
+            column.name
         ));
     }
-    Ok(NewTable {
-        x: Matrix::from_row_major(encoded.rows, encoded.cols, encoded.x)?,
-        noise_std: encoded.noise_std,
-        kept: encoded.kept,
-        rows: table.rows(),
-        notes,
-    })
+    Ok(notes)
+}
+
+/// Fails on a value that is not finite, of rows that follow `first` others.
+fn check_finite(path: &Path, first: usize, x: &Matrix) -> Result<()> {
+    for i in 0..x.rows() {
+        if let Some(j) = x.row(i).iter().position(|v| !v.is_finite()) {
+            let (row, value) = (first + i, x[(i, j)]);
+            anyhow::bail!("{}: X holds {value} at row {row}, column {j}", path.display());
+        }
+    }
+    Ok(())
 }
 
 /// How tables are encoded for this model: as when it was fitted from the command line, or else

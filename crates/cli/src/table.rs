@@ -9,6 +9,7 @@ mod locate;
 mod missing;
 mod read;
 mod records;
+mod tally;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ use anyhow::{Context, Result, bail};
 pub(crate) use encode::{Encoding, Place, Roles};
 use encode::{Feature, Kind, MAX_CATEGORIES};
 pub(crate) use missing::Missing;
-pub(crate) use read::read;
+pub(crate) use read::{in_parts, read};
+pub(crate) use tally::Tally;
 use words::{count, names, quoted};
 
 /// Where a table comes from.

@@ -1,28 +1,65 @@
 //! Writing a file so that it is there whole or not at all.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes a file beside its place, syncs it and moves it there. An older file of that name stays
-/// whole until then, and stays for good if `body` fails.
+/// Writes a file as a [`Draft`]; an older file of that name stays for good if `body` fails.
+pub fn write(path: &Path, body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut draft = Draft::new(path)?;
+    body(&mut draft)?;
+    draft.commit()
+}
+
+/// A file that is written beside its place, and moved there when it is complete. An older file of
+/// that name stays whole until then; a draft that is dropped leaves nothing.
 ///
 /// A symbolic link is followed. A device or a named pipe is written to, not replaced.
-pub fn write(path: &Path, body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let path = resolved(path);
-    if is_special(&path) {
-        let mut out = BufWriter::new(OpenOptions::new().write(true).open(&path)?);
-        body(&mut out)?;
-        return out.flush();
+#[derive(Debug)]
+pub struct Draft {
+    out: BufWriter<File>,
+    place: PathBuf,
+    /// Where it is written, unless that is its place.
+    beside: Option<tempfile::TempPath>,
+}
+
+impl Draft {
+    /// Begins a file.
+    pub fn new(path: &Path) -> io::Result<Self> {
+        let place = resolved(path);
+        let (file, beside) = if is_special(&place) {
+            (OpenOptions::new().write(true).open(&place)?, None)
+        } else {
+            let (file, path) = beside(&place)?.into_parts();
+            (file, Some(path))
+        };
+        Ok(Self { out: BufWriter::new(file), place, beside })
     }
-    let mut file = beside(&path)?;
-    let mut out = BufWriter::new(file.as_file_mut());
-    body(&mut out)?;
-    out.flush()?;
-    drop(out);
-    file.as_file().sync_all()?;
-    file.persist(&path).map_err(|e| e.error)?;
-    Ok(())
+
+    /// Where it is written: to be removed by whoever ends the process before it is complete.
+    pub fn temporary(&self) -> Option<&Path> {
+        self.beside.as_deref()
+    }
+
+    /// Puts the file in its place, after it has reached the disk.
+    pub fn commit(mut self) -> io::Result<()> {
+        self.out.flush()?;
+        if let Some(beside) = self.beside {
+            self.out.get_ref().sync_all()?;
+            beside.persist(&self.place).map_err(|e| e.error)?;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Fails if [`write`] would, as far as can be known before.

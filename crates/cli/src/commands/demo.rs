@@ -72,7 +72,7 @@ impl Demo {
         interrupt::whole(|| self.model.save(&files[1].0))?;
         let (lower, upper) = self.prediction.interval(LEVEL)?;
         let std = self.prediction.std();
-        output::write(&files[2].0, |out| {
+        output::write(&files[2].0, |out| -> std::io::Result<()> {
             writeln!(out, "true,mean,std,lower,upper")?;
             for i in 0..self.truth.len() {
                 let (t, m) = (self.truth[i], self.prediction.mean[i]);

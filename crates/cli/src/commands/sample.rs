@@ -1,29 +1,36 @@
 //! `raysum sample`: functions drawn from a model, one column each, at the rows of a table.
 
 use super::Voice;
+use super::streamed::Streamed;
 use crate::args::SampleArgs;
 use crate::lines::Lines;
-use crate::{describe, output, source};
+use crate::source::NewRows;
+use crate::{describe, output};
 use anyhow::Result;
 use raysum::Model;
 
 pub(super) fn run(args: &SampleArgs, voice: Voice) -> Result<()> {
     output::check(&args.output)?;
     let models = Model::load_all(&args.model)?;
-    let table = source::new_rows(&args.data, &args.reading, &models[0])?;
-    voice.notes(&table.notes);
     let count = args.functions as usize;
-    let mut lines = Lines::new(table.rows);
+    let mut drawn = Vec::new();
     for model in &models {
-        let functions = if args.prior {
+        drawn.push(if args.prior {
             model.prior_functions(count, args.seed)?
         } else {
             model.functions(count, args.seed)?
-        };
-        let values = functions.evaluate(&table.x)?;
-        let mark = describe::mark(model, models.len());
-        let names = (0..count).map(|s| format!("{mark}sample_{s}"));
-        lines.add(names, &table.kept, |i| (0..count).map(|s| values[(s, i)]).collect());
+        });
     }
-    output::write(&args.output, |out| lines.write(voice.json, out))
+    let each = |rows: &NewRows| {
+        let mut lines = Lines::new(rows.rows);
+        for (model, functions) in models.iter().zip(&drawn) {
+            let values = functions.evaluate(&rows.x)?;
+            let mark = describe::mark(model, models.len());
+            let names = (0..count).map(|s| format!("{mark}sample_{s}"));
+            lines.add(names, &rows.kept, |i| (0..count).map(|s| values[(s, i)]).collect());
+        }
+        Ok(lines)
+    };
+    let (data, reading, output) = (&args.data, &args.reading, &args.output);
+    Streamed { data, reading, output, voice }.run(&models[0], each)
 }

@@ -9,11 +9,9 @@ use anyhow::{Result, bail};
 use super::learn::first_text;
 use super::locate::Located;
 use super::missing::keep_rows;
-use super::words::{count, every, quoted};
+use super::tally::{Tally, Unknown};
+use super::words::quoted;
 use super::{Cells, Column, Encoding, Feature, Kind, Missing, NO_TEXT, Table, detect};
-
-/// How many unknown categories a note lists.
-const LISTED_CATEGORIES: usize = 5;
 
 /// A table as numbers.
 #[derive(Clone, Debug)]
@@ -32,8 +30,10 @@ pub(crate) struct Encoded {
     pub(crate) noise_std: Option<Vec<f64>>,
     /// Which row of the table each row is.
     pub(crate) kept: Vec<usize>,
-    /// What the user should hear, in whole sentences.
-    pub(crate) notes: Vec<String>,
+    /// What could not be taken as it was.
+    pub(crate) tally: Tally,
+    /// The columns that cannot be filled in: targets, weights, known noise.
+    pub(crate) needed: usize,
 }
 
 /// A feature's cells in the table at hand.
@@ -48,8 +48,23 @@ enum Values<'a> {
 }
 
 impl Encoding {
-    /// Encodes a table. `with_target` asks for targets and weights too, which have to be there then.
+    /// Encodes a whole table, and says what the user should hear.
     pub(crate) fn apply(
+        &self,
+        table: &Table,
+        missing: Missing,
+        with_target: bool,
+    ) -> Result<(Encoded, Vec<String>)> {
+        let encoded = self.apply_part(table, missing, with_target)?;
+        encoded.tally.check(&table.name, missing, encoded.needed)?;
+        let mut notes = self.notes.clone();
+        notes.extend(encoded.tally.notes(&table.name, missing, encoded.needed));
+        Ok((encoded, notes))
+    }
+
+    /// Encodes a table, or a part of one, of which no row may be left. `with_target` asks for
+    /// targets and weights too, which have to be there then.
+    pub(crate) fn apply_part(
         &self,
         table: &Table,
         missing: Missing,
@@ -66,8 +81,9 @@ impl Encoding {
         for column in &needed {
             numbers(table, column)?;
         }
-        let mut notes = self.notes.clone();
-        let kept = keep_rows(table, &columns, &needed, missing, &mut notes)?;
+        let mut tally = Tally::default();
+        let kept = keep_rows(table, &columns, &needed, missing, &mut tally)?;
+        let needed = needed.len();
         let pick = |column: &Column| -> Result<Vec<f64>> {
             let values = numbers(table, column)?;
             Ok(kept.iter().map(|row| values[*row]).collect())
@@ -93,9 +109,10 @@ impl Encoding {
             self.fill_row(&values, *row, out);
         }
         for (feature, values) in self.features.iter().zip(&values) {
-            notes.extend(unknown_note(table, feature, values, &kept));
+            tally.unknown.extend(unknown(feature, values, &kept));
         }
-        Ok(Encoded { rows: kept.len(), cols, x, targets, weights, noise_std, kept, notes })
+        let rows = kept.len();
+        Ok(Encoded { x, rows, cols, targets, weights, noise_std, kept, tally, needed })
     }
 
     /// Writes one row's encoded features over zeros.
@@ -178,36 +195,16 @@ fn spell(values: &[f64]) -> (Vec<Arc<str>>, Vec<u32>) {
     (texts, codes)
 }
 
-/// What to say about categories that training did not know.
-fn unknown_note(
-    table: &Table,
-    feature: &Feature,
-    values: &Values,
-    kept: &[usize],
-) -> Option<String> {
+/// The categories of some rows that training did not know, if there are any.
+fn unknown(feature: &Feature, values: &Values, kept: &[usize]) -> Option<Unknown> {
     let Values::Text { texts, codes, places } = values else { return None };
-    let mut listed: Vec<u32> = Vec::new();
-    let mut rows = 0;
-    for code in kept.iter().map(|row| codes[*row]) {
-        if places.get(code as usize).is_some_and(Option::is_none) {
-            rows += 1;
-            if listed.len() <= LISTED_CATEGORIES && !listed.contains(&code) {
-                listed.push(code);
-            }
+    let mut found = Unknown { column: feature.name.clone(), rows: 0, first: Vec::new() };
+    for code in kept.iter().map(|row| codes[*row] as usize) {
+        if places.get(code).is_some_and(Option::is_none) {
+            found.add(&texts[code]);
         }
     }
-    let more = if listed.len() > LISTED_CATEGORIES { ", …" } else { "" };
-    let shown = listed.iter().take(LISTED_CATEGORIES);
-    let shown = every(shown.filter_map(|code| texts.get(*code as usize).map(AsRef::as_ref)));
-    (rows > 0).then(|| {
-        format!(
-            "{}, column {}: {} with categories that training did not have ({shown}{more}), taken \
-             as none of the known ones",
-            table.name,
-            quoted(&feature.name),
-            count(rows, "row"),
-        )
-    })
+    (found.rows > 0).then_some(found)
 }
 
 #[cfg(test)]
@@ -220,21 +217,21 @@ mod tests {
         Encoding::learn(&table, table.columns.len() - 1, &[]).unwrap()
     }
 
-    fn apply(encoding: &Encoding, text: &str) -> Result<Encoded> {
+    fn apply(encoding: &Encoding, text: &str) -> Result<(Encoded, Vec<String>)> {
         encoding.apply(&from_text(text), Missing::Error, false)
     }
 
     #[test]
     fn numbers_and_categories() {
         let encoding = learn("a,c,y\n1,u,5\n2,v,6\n");
-        let encoded =
-            encoding.apply(&from_text("c,y,a\nv,1,7\n\nu,2,8\n"), Missing::Error, true).unwrap();
+        let table = from_text("c,y,a\nv,1,7\n\nu,2,8\n");
+        let (encoded, notes) = encoding.apply(&table, Missing::Error, true).unwrap();
         assert_eq!((encoded.rows, encoded.cols), (2, 3));
         assert_eq!(encoded.x, [7.0, 0.0, 1.0, 8.0, 1.0, 0.0]);
         assert_eq!(encoded.targets, [[1.0, 2.0]]);
         assert_eq!(encoded.kept, [0, 1]);
-        assert!(encoded.notes.is_empty());
-        assert!(apply(&encoding, "c,a\nv,1\n").unwrap().targets.is_empty());
+        assert!(notes.is_empty());
+        assert!(apply(&encoding, "c,a\nv,1\n").unwrap().0.targets.is_empty());
     }
 
     #[test]
@@ -246,9 +243,9 @@ mod tests {
             ("c\n4.0\n05\nred\n", &[[0, 1, 0], [1, 0, 0], [0, 0, 1]]),
         ];
         for (text, rows) in cases {
-            let encoded = apply(&encoding, text).unwrap();
+            let (encoded, notes) = apply(&encoding, text).unwrap();
             assert_eq!(encoded.x, rows.concat().into_iter().map(f64::from).collect::<Vec<_>>());
-            assert_eq!(encoded.notes, encoding.notes);
+            assert_eq!(notes, encoding.notes);
         }
     }
 
@@ -261,13 +258,13 @@ mod tests {
             ("a,c\n1,k\n1,l\n1,m\n1,n\n1,o\n1,p\n", "6 rows", "'k', 'l', 'm', 'n', 'o', …"),
         ];
         for (text, rows, listed) in cases {
-            let encoded = apply(&encoding, text).unwrap();
+            let (encoded, notes) = apply(&encoding, text).unwrap();
             assert_eq!(encoded.x[..3], [1.0, 0.0, 0.0]);
             let note = format!(
                 "t.csv, column 'c': {rows} with categories that training did not have \
                  ({listed}), taken as none of the known ones"
             );
-            assert_eq!(encoded.notes, [note]);
+            assert_eq!(notes, [note]);
         }
     }
 
@@ -275,10 +272,10 @@ mod tests {
     fn training_notes_come_once() {
         let encoding = learn("a,b,y\n1,1,1\n1,2,2\n");
         let note = "t.csv, column 'a': every value is '1', so nothing can be learned from it";
-        assert_eq!(apply(&encoding, "a,b\n1,2\n").unwrap().notes, [note]);
+        assert_eq!(apply(&encoding, "a,b\n1,2\n").unwrap().1, [note]);
         let json = serde_json::to_string(&encoding).unwrap();
         let loaded: Encoding = serde_json::from_str(&json).unwrap();
-        assert!(apply(&loaded, "a,b\n1,2\n").unwrap().notes.is_empty());
+        assert!(apply(&loaded, "a,b\n1,2\n").unwrap().1.is_empty());
     }
 
     #[test]

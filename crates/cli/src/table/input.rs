@@ -23,11 +23,25 @@ pub(super) struct Input {
 
 enum Bytes {
     File(PathBuf),
+    /// Standard input, which can be read once.
+    Stdin,
     /// What came through a pipe, which cannot be read twice.
     Memory(Vec<u8>),
 }
 
 impl Input {
+    /// A source that will be read once only, as it comes.
+    pub(super) fn once(source: &Source) -> Result<Self> {
+        let name = source.name();
+        match source {
+            Source::Stdin => Ok(Self { name, bytes: Bytes::Stdin }),
+            Source::Path(path) if path.exists() && !path.is_dir() => {
+                Ok(Self { name, bytes: Bytes::File(path.clone()) })
+            }
+            Source::Path(_) => Self::open(source),
+        }
+    }
+
     /// Checks that a source is there, and reads it now if it is a pipe.
     pub(super) fn open(source: &Source) -> Result<Self> {
         let name = source.name();
@@ -93,6 +107,7 @@ impl Input {
         let cannot = |error: &io::Error| anyhow!("{} cannot be read: {error}", self.name);
         let mut raw: Box<dyn BufRead + '_> = match &self.bytes {
             Bytes::Memory(bytes) => Box::new(&bytes[..]),
+            Bytes::Stdin => Box::new(io::stdin().lock()),
             Bytes::File(path) => {
                 let file = File::open(path).map_err(|error| cannot(&error))?;
                 Box::new(BufReader::with_capacity(1 << 16, file))

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::{Result, bail, ensure};
 
 use super::words::{count, every, names};
-use super::{Column, Encoding, Feature, Place, Table};
+use super::{Column, Encoding, Feature, Kind, Place, Table};
 
 /// The columns that a model needs.
 #[derive(Default)]
@@ -67,6 +67,28 @@ impl Encoding {
             weights: self.weights.as_ref().filter(|_| with_target).and_then(place),
             noise_std: self.noise_std.as_ref().and_then(place),
         }
+    }
+
+    /// Which columns of a file hold texts for the model, given their names and whether these are
+    /// the file's own.
+    pub(crate) fn texts(&self, names: &[String], has_header: bool) -> Vec<bool> {
+        let is_text = |f: &&Feature| matches!(f.kind, Kind::Text { .. });
+        let mut texts = vec![false; names.len()];
+        for feature in self.features.iter().filter(is_text) {
+            let place = if self.has_header && has_header {
+                names.iter().position(|name| *name == feature.name)
+            } else if names.len() == self.width {
+                Some(feature.position)
+            } else {
+                // Without the columns that are not predicted from.
+                let before = self.beside().filter(|other| other.position < feature.position);
+                feature.position.checked_sub(before.count())
+            };
+            if let Some(text) = place.and_then(|place| texts.get_mut(place)) {
+                *text = true;
+            }
+        }
+        texts
     }
 
     fn locate_by_position<'a>(&self, table: &'a Table, with_target: bool) -> Result<Located<'a>> {

@@ -1,8 +1,9 @@
 //! What happens to rows with missing values.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 
-use super::words::{count, names};
+use super::tally::Tally;
+use super::words::count;
 use super::{Column, Table};
 
 /// What to do about missing cells.
@@ -23,9 +24,8 @@ pub(super) fn keep_rows(
     // What cannot be filled in: targets, weights, known noise.
     needed: &[&Column],
     missing: Missing,
-    notes: &mut Vec<String>,
+    tally: &mut Tally,
 ) -> Result<Vec<usize>> {
-    let file = &table.name;
     // How many of each row's features are missing.
     let mut gaps = vec![0_usize; table.rows()];
     for column in columns.iter().filter(|column| column.missing > 0) {
@@ -42,32 +42,15 @@ pub(super) fn keep_rows(
     let keep = |row: usize| lacking(row) == 0 && (missing == Missing::Mean || gaps[row] == 0);
     let kept: Vec<usize> = (0..table.rows()).filter(|row| keep(*row)).collect();
 
-    let left_out = table.rows() - kept.len();
-    let why = match missing {
-        Missing::Mean if needed.len() == 1 => "the target is missing",
-        Missing::Mean => "a target, weight or noise is missing",
-        Missing::Error | Missing::Drop => "a value is missing",
+    let with_gaps = |column: &&&Column| {
+        column.missing > 0 && kept.iter().any(|row| column.cells.is_missing(*row))
     };
-    ensure!(!kept.is_empty(), "{file}: {why} in every row, so none is left");
-    if left_out > 0 {
-        let rows = count(table.rows(), "row");
-        notes.push(format!("{file}: {left_out} of {rows} left out because {why}"));
-    }
-    let filled: usize = kept.iter().map(|row| gaps[*row]).sum();
-    if filled > 0 {
-        let with_gaps: Vec<&str> = columns
-            .iter()
-            .filter(|column| column.missing > 0)
-            .filter(|column| kept.iter().any(|row| column.cells.is_missing(*row)))
-            .map(|column| column.name.as_str())
-            .collect();
-        notes.push(format!(
-            "{file}: {} in {} filled with the training means (columns {})",
-            count(filled, "missing cell"),
-            count(kept.iter().filter(|row| gaps[**row] > 0).count(), "row"),
-            names(with_gaps.into_iter()),
-        ));
-    }
+    let holes = columns.iter().filter(with_gaps).map(|column| column.name.clone());
+    tally.rows = table.rows();
+    tally.kept = kept.len();
+    tally.gaps = holes.collect();
+    tally.filled.0 = kept.iter().map(|row| gaps[*row]).sum();
+    tally.filled.1 = kept.iter().filter(|row| gaps[**row] > 0).count();
     Ok(kept)
 }
 
@@ -101,33 +84,33 @@ mod tests {
 
     const TEXT: &str = "a,c,y\n1,u,1\n,v,2\n3,,3\n5,v,\n,,4\n";
 
-    fn apply(text: &str, missing: Missing, with_target: bool) -> Result<Encoded> {
+    fn apply(text: &str, missing: Missing, with_target: bool) -> Result<(Encoded, Vec<String>)> {
         let training = from_text("a,c,y\n1,u,1\n3,v,2\n5,v,3\n,,4\n");
         Encoding::learn(&training, 2, &[])?.apply(&from_text(text), missing, with_target)
     }
 
     #[test]
     fn rows_are_dropped() {
-        let encoded = apply(TEXT, Missing::Drop, false).unwrap();
+        let (encoded, notes) = apply(TEXT, Missing::Drop, false).unwrap();
         assert_eq!(encoded.kept, [0, 3]);
         assert_eq!(encoded.x, [1.0, 1.0, 0.0, 5.0, 0.0, 1.0]);
-        assert_eq!(encoded.notes, ["t.csv: 3 of 5 rows left out because a value is missing"]);
+        assert_eq!(notes, ["t.csv: 3 of 5 rows left out because a value is missing"]);
 
-        let encoded = apply(TEXT, Missing::Drop, true).unwrap();
+        let (encoded, notes) = apply(TEXT, Missing::Drop, true).unwrap();
         assert_eq!((&encoded.kept[..], encoded.targets), (&[0][..], vec![vec![1.0]]));
-        assert_eq!(encoded.notes, ["t.csv: 4 of 5 rows left out because a value is missing"]);
+        assert_eq!(notes, ["t.csv: 4 of 5 rows left out because a value is missing"]);
     }
 
     #[test]
     fn cells_are_filled_with_training_means() {
-        let encoded = apply(TEXT, Missing::Mean, true).unwrap();
+        let (encoded, notes) = apply(TEXT, Missing::Mean, true).unwrap();
         assert_eq!(encoded.kept, [0, 1, 2, 4]);
         assert_eq!((encoded.rows, encoded.cols), (4, 3));
         let (u, v) = (1.0 / 3.0, 2.0 / 3.0);
         assert_eq!(encoded.x, [1.0, 1.0, 0.0, 3.0, 0.0, 1.0, 3.0, u, v, 3.0, u, v]);
         assert_eq!(encoded.targets, [[1.0, 2.0, 3.0, 4.0]]);
         assert_eq!(
-            encoded.notes,
+            notes,
             [
                 "t.csv: 1 of 5 rows left out because the target is missing",
                 "t.csv: 4 missing cells in 3 rows filled with the training means (columns 'a', \
@@ -135,18 +118,18 @@ mod tests {
             ]
         );
         // One row to predict, with nothing known about one column.
-        let encoded = apply("c,a\nu,\n", Missing::Mean, false).unwrap();
+        let (encoded, _) = apply("c,a\nu,\n", Missing::Mean, false).unwrap();
         assert_eq!(encoded.x, [3.0, 1.0, 0.0]);
     }
 
     #[test]
     fn nothing_missing_is_nothing_to_say() {
         for missing in [Missing::Error, Missing::Drop, Missing::Mean] {
-            let encoded = apply("a,c,y\n1,u,1\n2,v,2\n", missing, true).unwrap();
-            assert_eq!((encoded.rows, encoded.notes.len()), (2, 0));
+            let (encoded, notes) = apply("a,c,y\n1,u,1\n2,v,2\n", missing, true).unwrap();
+            assert_eq!((encoded.rows, notes.len()), (2, 0));
         }
         // The target is not looked at unless it is asked for.
-        assert_eq!(apply("a,c,y\n1,u,\n", Missing::Error, false).unwrap().rows, 1);
+        assert_eq!(apply("a,c,y\n1,u,\n", Missing::Error, false).unwrap().0.rows, 1);
     }
 
     #[test]

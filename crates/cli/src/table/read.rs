@@ -1,15 +1,19 @@
 //! Reads a whole file into columns: numbers as they come, texts as codes into a list.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use super::detect::{self, Cell, SAMPLE_ROWS};
 use super::input::Input;
-use super::records::Record;
+use super::records::{Record, Records};
 use super::words::{count, quoted};
 use super::{Cells, Column, NO_TEXT, ReadOptions, Source, Table};
+
+/// A part of a table has about so many cells, and rows between these.
+const PART_CELLS: usize = 500_000;
+const PART_ROWS: (usize, usize) = (256, 32_768);
 
 /// Reads a table from a file or from standard input.
 pub(crate) fn read(source: &Source, options: &ReadOptions) -> Result<Table> {
@@ -39,56 +43,134 @@ fn read_input(input: &Input, options: &ReadOptions) -> Result<Table> {
 /// Reads the file from start to end. `None` if columns have to be read as text that were not
 /// known to hold any; `holds_text` then says which.
 fn scan(input: &Input, options: &ReadOptions, holds_text: &mut Vec<bool>) -> Result<Option<Table>> {
-    let name = input.name();
-    let mut records = input.records(options)?;
-    let mut record = Record::default();
-    let mut sample = Vec::new();
-    while sample.len() <= SAMPLE_ROWS && records.next(&mut record)? {
-        sample.push(record.clone());
-    }
-    let Some(first) = sample.first() else { bail!("{name} is empty") };
-    let (width, first_line) = (first.len(), first.line);
-    let has_header = options.header.unwrap_or_else(|| detect::has_header(&sample));
-    let names = if has_header { header(name, first)? } else { positions(width) };
-    let rows = &sample[usize::from(has_header)..];
-    if rows.is_empty() {
-        bail!("{name} has a header line but no rows");
-    }
-
-    holds_text.resize(width, false);
-    for row in rows {
+    let mut file = Opened::new(input, options)?;
+    holds_text.resize(file.names.len(), false);
+    for row in &file.sample {
         for (field, text) in row.fields().zip(holds_text.iter_mut()) {
             *text |= detect::cell(field) == Cell::Text;
         }
     }
     let mut drafts: Vec<Draft> = holds_text.iter().map(|text| Draft::new(*text)).collect();
     let mut lines = Vec::new();
-    let mut add = |row: &Record| -> Result<()> {
-        if row.len() != width {
-            bail!(
-                "{name}, line {}: found {}, expected {width} as in line {first_line}",
-                row.line,
-                count(row.len(), "field"),
-            );
-        }
+    let mut row = Record::default();
+    while file.next(&mut row)? {
         for (field, draft) in row.fields().zip(&mut drafts) {
             draft.push(field);
         }
         lines.push(row.line);
-        Ok(())
-    };
-    rows.iter().try_for_each(&mut add)?;
-    drop(sample);
-    while records.next(&mut record)? {
-        add(&record)?;
+    }
+    for (draft, text) in drafts.iter().zip(holds_text) {
+        *text |= draft.is_mixed();
+    }
+    let names = file.names.iter().cloned();
+    let columns: Option<Vec<Column>> =
+        names.zip(drafts).map(|(name, draft)| draft.finish(name)).collect();
+    Ok(columns.map(|columns| file.table(columns, lines)))
+}
+
+/// Reads a table some rows at a time, so that its size does not matter, and hands over each part
+/// with the rows in order. `texts` says which columns are texts whatever they look like, given
+/// their names and whether these are the file's own.
+pub(crate) fn in_parts(
+    source: &Source,
+    options: &ReadOptions,
+    texts: impl Fn(&[String], bool) -> Vec<bool>,
+    mut each: impl FnMut(Table) -> Result<()>,
+) -> Result<()> {
+    let input = Input::once(source)?;
+    let mut file = Opened::new(&input, options)?;
+    let texts = texts(&file.names, file.has_header);
+    let most = (PART_CELLS / file.names.len()).clamp(PART_ROWS.0, PART_ROWS.1);
+    let mut rows: Vec<Record> = Vec::new();
+    loop {
+        let mut found = 0;
+        while found < most {
+            if found == rows.len() {
+                rows.push(Record::default());
+            }
+            if !file.next(&mut rows[found])? {
+                break;
+            }
+            found += 1;
+        }
+        if found == 0 {
+            return Ok(());
+        }
+        let rows = &rows[..found];
+        let mut drafts: Vec<Draft> = texts.iter().map(|text| Draft::new(*text)).collect();
+        for row in rows {
+            row.fields().zip(&mut drafts).for_each(|(field, draft)| draft.push(field));
+        }
+        // A text among numbers: the column is read again, while its rows are still here.
+        let mut again: Vec<Option<Draft>> =
+            drafts.iter().map(|draft| draft.is_mixed().then(|| Draft::new(true))).collect();
+        if again.iter().any(Option::is_some) {
+            for row in rows {
+                let wanted = row.fields().zip(&mut again);
+                wanted.for_each(|(field, draft)| draft.iter_mut().for_each(|d| d.push(field)));
+            }
+        }
+        let drafts = drafts.into_iter().zip(again).map(|(draft, again)| again.unwrap_or(draft));
+        let columns = file.names.iter().cloned().zip(drafts);
+        let columns = columns.filter_map(|(name, draft)| draft.finish(name)).collect();
+        each(file.table(columns, rows.iter().map(|row| row.line).collect()))?;
+    }
+}
+
+/// A file whose columns are known and whose rows are to come.
+struct Opened<'a> {
+    name: &'a str,
+    records: Records<'a>,
+    /// The rows that were looked at first.
+    sample: VecDeque<Record>,
+    names: Vec<String>,
+    has_header: bool,
+    first_line: u64,
+}
+
+impl<'a> Opened<'a> {
+    fn new(input: &'a Input, options: &ReadOptions) -> Result<Self> {
+        let name = input.name();
+        let mut records = input.records(options)?;
+        let mut record = Record::default();
+        let mut sample = Vec::new();
+        while sample.len() <= SAMPLE_ROWS && records.next(&mut record)? {
+            sample.push(record.clone());
+        }
+        let Some(first) = sample.first() else { bail!("{name} is empty") };
+        let (width, first_line) = (first.len(), first.line);
+        let has_header = options.header.unwrap_or_else(|| detect::has_header(&sample));
+        let names = if has_header { header(name, first)? } else { positions(width) };
+        let mut sample = VecDeque::from(sample);
+        if has_header {
+            sample.pop_front();
+        }
+        ensure!(!sample.is_empty(), "{name} has a header line but no rows");
+        Ok(Self { name, records, sample, names, has_header, first_line })
     }
 
-    for (draft, text) in drafts.iter().zip(holds_text) {
-        *text |= matches!(draft.content, Content::Mixed);
+    /// Reads the next row; `false` at the end of the file.
+    fn next(&mut self, row: &mut Record) -> Result<bool> {
+        match self.sample.pop_front() {
+            Some(first) => *row = first,
+            None if !self.records.next(row)? => return Ok(false),
+            None => {}
+        }
+        let width = self.names.len();
+        ensure!(
+            row.len() == width,
+            "{}, line {}: found {}, expected {width} as in line {}",
+            self.name,
+            row.line,
+            count(row.len(), "field"),
+            self.first_line,
+        );
+        Ok(true)
     }
-    let columns: Option<Vec<Column>> =
-        names.into_iter().zip(drafts).map(|(name, draft)| draft.finish(name)).collect();
-    Ok(columns.map(|columns| Table { name: name.to_owned(), has_header, columns, lines }))
+
+    fn table(&self, columns: Vec<Column>, lines: Vec<u64>) -> Table {
+        Table { name: self.name.to_owned(), has_header: self.has_header, columns, lines }
+    }
 }
 
 fn positions(width: usize) -> Vec<String> {
@@ -179,6 +261,11 @@ impl Draft {
             }
             Content::Mixed => {}
         }
+    }
+
+    /// Whether the column has to be read again.
+    fn is_mixed(&self) -> bool {
+        matches!(self.content, Content::Mixed)
     }
 
     /// The column, unless it has to be read again.

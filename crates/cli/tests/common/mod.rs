@@ -88,9 +88,12 @@ impl Folder {
     /// Runs `raysum` to its end with this on its standard input.
     pub(crate) fn run_on(&self, line: &str, stdin: impl AsRef<[u8]>) -> Run {
         let mut child = self.start(line);
-        // A run that does not read its input closes the pipe; that is its own affair.
-        let _ = child.stdin.take().unwrap().write_all(stdin.as_ref());
+        let (mut pipe, content) = (child.stdin.take().unwrap(), stdin.as_ref().to_vec());
+        // Beside the reading: a run may write before it has read everything. One that does not read
+        // its input closes the pipe; that is its own affair.
+        let writer = std::thread::spawn(move || drop(pipe.write_all(&content)));
         let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
         Run {
             line: line.into(),
             code: output.status.code(),

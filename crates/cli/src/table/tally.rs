@@ -1,0 +1,145 @@
+//! Counts what could not be taken as it was, over all parts of a table, and puts it into words.
+
+use anyhow::{Result, ensure};
+
+use super::Missing;
+use super::words::{count, every, names, quoted};
+
+/// How many unknown categories a note lists.
+const LISTED_CATEGORIES: usize = 5;
+
+/// What was done about rows and cells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Tally {
+    /// Rows of the table.
+    pub(super) rows: usize,
+    /// Rows that are left.
+    pub(super) kept: usize,
+    /// Missing cells that were filled in, and the rows they are in.
+    pub(super) filled: (usize, usize),
+    /// The columns they are in.
+    pub(super) gaps: Vec<String>,
+    /// What training did not know.
+    pub(super) unknown: Vec<Unknown>,
+}
+
+/// Categories of one column that training did not know.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Unknown {
+    pub(super) column: String,
+    pub(super) rows: usize,
+    /// The first ones: one more than are listed, if there are so many.
+    pub(super) first: Vec<String>,
+}
+
+impl Unknown {
+    /// Counts a row with this category.
+    pub(super) fn add(&mut self, category: &str) {
+        self.rows += 1;
+        self.list(category);
+    }
+
+    fn list(&mut self, category: &str) {
+        if self.first.len() <= LISTED_CATEGORIES && self.first.iter().all(|c| c != category) {
+            self.first.push(category.into());
+        }
+    }
+}
+
+impl Tally {
+    /// Adds the count of another part of the table.
+    pub(crate) fn merge(&mut self, other: Tally) {
+        self.rows += other.rows;
+        self.kept += other.kept;
+        self.filled = (self.filled.0 + other.filled.0, self.filled.1 + other.filled.1);
+        for name in other.gaps {
+            if !self.gaps.contains(&name) {
+                self.gaps.push(name);
+            }
+        }
+        for new in other.unknown {
+            match self.unknown.iter_mut().find(|known| known.column == new.column) {
+                Some(known) => {
+                    known.rows += new.rows;
+                    new.first.iter().for_each(|category| known.list(category));
+                }
+                None => self.unknown.push(new),
+            }
+        }
+    }
+
+    /// Fails if no row is left.
+    pub(crate) fn check(&self, file: &str, missing: Missing, needed: usize) -> Result<()> {
+        let why = reason(missing, needed);
+        ensure!(self.kept > 0, "{file}: {why} in every row, so none is left");
+        Ok(())
+    }
+
+    /// What the user should hear, in whole sentences.
+    pub(crate) fn notes(&self, file: &str, missing: Missing, needed: usize) -> Vec<String> {
+        let mut notes = Vec::new();
+        let left_out = self.rows - self.kept;
+        if left_out > 0 {
+            let (rows, why) = (count(self.rows, "row"), reason(missing, needed));
+            notes.push(format!("{file}: {left_out} of {rows} left out because {why}"));
+        }
+        if self.filled.0 > 0 {
+            notes.push(format!(
+                "{file}: {} in {} filled with the training means (columns {})",
+                count(self.filled.0, "missing cell"),
+                count(self.filled.1, "row"),
+                names(self.gaps.iter().map(String::as_str)),
+            ));
+        }
+        for Unknown { column, rows, first } in &self.unknown {
+            let more = if first.len() > LISTED_CATEGORIES { ", …" } else { "" };
+            let shown = every(first.iter().take(LISTED_CATEGORIES).map(String::as_str));
+            notes.push(format!(
+                "{file}, column {}: {} with categories that training did not have ({shown}{more}), \
+                 taken as none of the known ones",
+                quoted(column),
+                count(*rows, "row"),
+            ));
+        }
+        notes
+    }
+}
+
+/// Why rows are left out, where so many columns cannot be filled in.
+fn reason(missing: Missing, needed: usize) -> &'static str {
+    match missing {
+        Missing::Mean if needed == 1 => "the target is missing",
+        Missing::Mean => "a target, weight or noise is missing",
+        Missing::Error | Missing::Drop => "a value is missing",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        let mut unknown = Unknown { column: "c".into(), rows: 0, first: Vec::new() };
+        ["k", "l", "k", "m"].into_iter().for_each(|c| unknown.add(c));
+        let gaps = vec!["a".to_string()];
+        let part = Tally { rows: 5, kept: 4, filled: (2, 1), gaps, unknown: vec![unknown.clone()] };
+        let mut other = part.clone();
+        other.gaps = vec!["b".into()];
+        other.unknown[0].first = ["m", "n", "o", "p", "q"].map(String::from).into();
+        let mut whole = Tally::default();
+        whole.merge(part);
+        whole.merge(other);
+        assert_eq!((whole.rows, whole.kept, whole.filled), (10, 8, (4, 2)));
+        assert_eq!(
+            whole.notes("t.csv", Missing::Mean, 1),
+            [
+                "t.csv: 2 of 10 rows left out because the target is missing",
+                "t.csv: 4 missing cells in 2 rows filled with the training means (columns 'a', \
+                 'b')",
+                "t.csv, column 'c': 8 rows with categories that training did not have ('k', 'l', \
+                 'm', 'n', 'o', …), taken as none of the known ones",
+            ]
+        );
+    }
+}
