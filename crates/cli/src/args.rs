@@ -97,6 +97,10 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub(crate) noise_std: Option<String>,
 
+    /// Predict from these columns alone (names or positions, separated by commas)
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) columns: Vec<String>,
+
     /// Leave these columns out (names or positions, separated by commas)
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) drop: Vec<String>,

@@ -2,7 +2,9 @@
 
 use crate::args::{ReadArgs, TableArgs, YesNo};
 use crate::npy;
-use crate::table::{self, Encoding, Missing, Place, ReadOptions, Roles, Source, Table, Tally};
+use crate::table::{
+    self, Chosen, Encoding, Missing, Place, ReadOptions, Roles, Source, Table, Tally,
+};
 use anyhow::{Context, Result, ensure};
 use raysum::{Dataset, Matrix, MatrixRef, Model, Standard};
 use std::collections::HashSet;
@@ -102,7 +104,8 @@ pub(crate) fn training(args: &TableArgs) -> Result<TrainingTable> {
         weights: args.weights.as_ref().map(find).transpose()?,
         noise_std: args.noise_std.as_ref().map(find).transpose()?,
     };
-    encode(&table, roles, &args.drop, args.reading.missing)
+    let chosen = Chosen { columns: &args.columns, drop: &args.drop };
+    encode(&table, roles, &chosen, args.reading.missing)
 }
 
 /// The targets: one column, whose name may hold a comma, or several between commas.
@@ -118,6 +121,7 @@ fn find_targets(table: &Table, spec: &str) -> Result<Vec<usize>> {
 fn training_arrays(args: &TableArgs) -> Result<TrainingTable> {
     let name = args.data.display();
     ensure!(args.drop.is_empty(), "{name}: --drop is for tables, not for .npy files");
+    ensure!(args.columns.is_empty(), "{name}: --columns is for tables, not for .npy files");
     let all = npy::read(&args.data)?;
     let width = all.columns();
     let find = |spec: &str| -> Result<usize> {
@@ -204,10 +208,10 @@ fn without_columns(matrix: Matrix, left_out: &HashSet<usize>) -> Result<Matrix> 
 pub(crate) fn encode(
     table: &Table,
     roles: impl Into<Roles>,
-    drop: &[String],
+    chosen: &Chosen<'_>,
     missing: Missing,
 ) -> Result<TrainingTable> {
-    let encoding = Encoding::learn(table, roles, drop)?;
+    let encoding = Encoding::learn(table, roles, chosen)?;
     let labelled = encoded(table, &encoding, missing)?;
     ensure_rows(&table.name, labelled.x.rows())?;
     Ok(TrainingTable { encoding, ..labelled })

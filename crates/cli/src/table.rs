@@ -1,6 +1,7 @@
 //! Reads users' CSV files into typed columns and encodes them as the numbers a model works on.
 
 mod apply;
+mod date;
 mod detect;
 mod encode;
 mod input;
@@ -19,6 +20,7 @@ use anyhow::{Context, Result, bail};
 
 pub(crate) use encode::{Encoding, Place, Roles};
 use encode::{Feature, Kind, MAX_CATEGORIES};
+pub(crate) use learn::Chosen;
 pub(crate) use missing::Missing;
 pub(crate) use read::{in_parts, read};
 pub(crate) use tally::Tally;
@@ -99,6 +101,8 @@ pub(crate) struct Column {
     pub(crate) name: String,
     /// How many of its cells are missing.
     pub(crate) missing: usize,
+    /// Whether its numbers are dates: days since the start of 1970.
+    pub(crate) dates: bool,
     /// The row and the text of the first infinity in a column of numbers. It is an error only
     /// once the column is used, so that the column can be dropped.
     pub(crate) infinite: Option<(usize, String)>,

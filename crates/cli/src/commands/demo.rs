@@ -5,7 +5,7 @@ use crate::args::DemoArgs;
 use crate::picture::{self, Held};
 use crate::score::Scores;
 use crate::source::{self, TrainingTable};
-use crate::table::{self, Missing, Source};
+use crate::table::{self, Chosen, Missing, Source};
 use crate::{baseline, describe, interrupt, output, splits, style};
 use anyhow::{Context, Result};
 use raysum::{Config, Model, Prediction};
@@ -26,7 +26,7 @@ pub(super) fn run(args: &DemoArgs, voice: Voice) -> Result<()> {
     output::write(&cars, |out| out.write_all(CARS.as_bytes()))?;
     let table = table::read(&Source::new(&cars), &table::ReadOptions::default())?;
     let target = table::find_column(&table, TARGET)?;
-    let table = source::encode(&table, target, &[], Missing::Error)?;
+    let table = source::encode(&table, target, &Chosen::default(), Missing::Error)?;
     let demo = Demo::fit(&table)?;
     let files = demo.write(folder)?;
     if voice.json {

@@ -1,7 +1,7 @@
 //! Data sets: read from the user's folder, or made.
 
 use crate::source;
-use crate::table::{self, Missing, ReadOptions, Source};
+use crate::table::{self, Chosen, Missing, ReadOptions, Source};
 use anyhow::{Context, Result, bail, ensure};
 use raysum::Matrix;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ impl Folder {
         let options = ReadOptions { header: Some(header), ..ReadOptions::default() };
         let table = table::read(&Source::new(&path), &options)?;
         let target = table::find_column(&table, "-1")?;
-        let mut table = source::encode(&table, target, &[], Missing::Error)?;
+        let mut table = source::encode(&table, target, &Chosen::default(), Missing::Error)?;
         let y = table.labels.targets.pop().context("a table has a last column")?;
         Ok(Set { name: name.into(), x: table.x, y })
     }

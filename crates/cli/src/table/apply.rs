@@ -140,7 +140,18 @@ impl Feature {
     /// Reads a column as what it was in training.
     fn values<'a>(&self, table: &Table, column: &'a Column) -> Result<Values<'a>> {
         let Kind::Text { categories } = &self.kind else {
-            return Ok(Values::Number(numbers(table, column)?));
+            let values = numbers(table, column)?;
+            let known = column.missing < values.len();
+            if known && column.dates != (self.kind == Kind::Date) {
+                let (now, then) =
+                    if column.dates { ("dates", "numbers") } else { ("numbers", "dates") };
+                bail!(
+                    "{}, column {}: it holds {now}, but the model was trained on {then} here",
+                    table.name,
+                    quoted(&column.name)
+                );
+            }
+            return Ok(Values::Number(values));
         };
         let (texts, codes) = match &column.cells {
             Cells::Text { texts, codes } => (Cow::from(&texts[..]), Cow::from(&codes[..])),
@@ -209,12 +220,13 @@ fn unknown(feature: &Feature, values: &Values, kept: &[usize]) -> Option<Unknown
 
 #[cfg(test)]
 mod tests {
+    use super::super::Chosen;
     use super::super::from_text;
     use super::*;
 
     fn learn(text: &str) -> Encoding {
         let table = from_text(text);
-        Encoding::learn(&table, table.columns.len() - 1, &[]).unwrap()
+        Encoding::learn(&table, table.columns.len() - 1, &Chosen::default()).unwrap()
     }
 
     fn apply(encoding: &Encoding, text: &str) -> Result<(Encoded, Vec<String>)> {
@@ -247,6 +259,19 @@ mod tests {
             assert_eq!(encoded.x, rows.concat().into_iter().map(f64::from).collect::<Vec<_>>());
             assert_eq!(notes, encoding.notes);
         }
+    }
+
+    #[test]
+    fn dates_stay_dates() {
+        let encoding = learn("when,y\n1970-01-03,1\n1970-01-05,2\n");
+        let (encoded, _) = apply(&encoding, "when\n1970-01-02T12:00\n").unwrap();
+        assert_eq!(encoded.x, [1.5]);
+        let error = apply(&encoding, "when\n3\n").unwrap_err().to_string();
+        let says =
+            "t.csv, column 'when': it holds numbers, but the model was trained on dates here";
+        assert_eq!(error, says);
+        let error = apply(&learn("x,y\n1,1\n2,2\n"), "x\n1970-01-02\n").unwrap_err().to_string();
+        assert!(error.contains("it holds dates, but the model was trained on numbers"), "{error}");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::Delimiter;
 use super::records::{Record, Records};
+use super::{Delimiter, date};
 
 /// How many rows are looked at to decide whether the first one is a header.
 pub(super) const SAMPLE_ROWS: usize = 1000;
@@ -17,6 +17,8 @@ const MISSING: [&str; 8] = ["", "na", "n/a", "null", "none", "?", "-", "."];
 pub(super) enum Cell {
     /// A finite number.
     Number(f64),
+    /// A date, as days since the start of 1970.
+    Date(f64),
     /// Nothing.
     Missing,
     /// An infinity, or a number too large for a float.
@@ -32,7 +34,7 @@ pub(super) fn cell(field: &str) -> Cell {
         Ok(value) if value.is_nan() => Cell::Missing,
         Ok(_) => Cell::Infinite,
         Err(_) if MISSING.iter().any(|token| field.eq_ignore_ascii_case(token)) => Cell::Missing,
-        Err(_) => Cell::Text,
+        Err(_) => date::days(field).map_or(Cell::Text, Cell::Date),
     }
 }
 
@@ -83,7 +85,7 @@ pub(super) fn has_header(sample: &[Record]) -> bool {
     for record in rest {
         for ((field, number), text) in record.fields().zip(&mut has_number).zip(&mut has_text) {
             match cell(field) {
-                Cell::Number(_) | Cell::Infinite => *number = true,
+                Cell::Number(_) | Cell::Date(_) | Cell::Infinite => *number = true,
                 Cell::Text => *text = true,
                 Cell::Missing => {}
             }

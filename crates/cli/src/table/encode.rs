@@ -84,6 +84,8 @@ pub(crate) struct Feature {
 pub(crate) enum Kind {
     /// Numbers, encoded as they are.
     Number,
+    /// Dates, encoded as days since the start of 1970.
+    Date,
     /// Texts, encoded as one column of zeros and ones per category.
     Text {
         /// The distinct texts, sorted.
@@ -95,7 +97,7 @@ impl Feature {
     /// The number of encoded columns.
     pub(super) fn len(&self) -> usize {
         match &self.kind {
-            Kind::Number => 1,
+            Kind::Number | Kind::Date => 1,
             Kind::Text { categories } => categories.len(),
         }
     }
@@ -137,7 +139,7 @@ impl Encoding {
 
     /// Whether any feature holds numbers.
     pub(crate) fn has_numbers(&self) -> bool {
-        self.features.iter().any(|feature| feature.kind == Kind::Number)
+        self.features.iter().any(|feature| !matches!(feature.kind, Kind::Text { .. }))
     }
 
     /// The names of the encoded columns: a number's own, and `name=category` for texts.
@@ -145,7 +147,7 @@ impl Encoding {
         let mut names = Vec::new();
         for Feature { name, kind, .. } in &self.features {
             match kind {
-                Kind::Number => names.push(name.clone()),
+                Kind::Number | Kind::Date => names.push(name.clone()),
                 Kind::Text { categories } => {
                     names.extend(categories.iter().map(|category| format!("{name}={category}")));
                 }
@@ -196,12 +198,13 @@ impl Encoding {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Chosen;
     use super::super::from_text;
     use super::*;
 
     fn small() -> Encoding {
         let table = from_text("x,colour,y\n1,red,5\n2,blue,6\n6,red,7\n9,,8\n");
-        Encoding::learn(&table, 2, &[]).unwrap()
+        Encoding::learn(&table, 2, &Chosen::default()).unwrap()
     }
 
     #[test]
@@ -214,7 +217,7 @@ mod tests {
     #[test]
     fn an_encoding_survives_json_without_its_notes() {
         let table = from_text("x,c,y\n1,a,2\n1,b,3\n");
-        let encoding = Encoding::learn(&table, 2, &[]).unwrap();
+        let encoding = Encoding::learn(&table, 2, &Chosen::default()).unwrap();
         assert_eq!(encoding.notes.len(), 1);
         let json = serde_json::to_string(&encoding).unwrap();
         let loaded: Encoding = serde_json::from_str(&json).unwrap();

@@ -15,18 +15,37 @@ use super::{
 const MAX_TYPOS: usize = 20;
 const MAX_TYPO_SHARE: f64 = 0.05;
 
+/// The columns to predict from, as [`find_column`] takes them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Chosen<'a> {
+    /// These alone, if there are any.
+    pub(crate) columns: &'a [String],
+    /// None of these.
+    pub(crate) drop: &'a [String],
+}
+
 impl Encoding {
-    /// Learns the encoding of every column except the target and the dropped ones, which are
-    /// given as [`find_column`] takes them.
-    pub(crate) fn learn(table: &Table, roles: impl Into<Roles>, drop: &[String]) -> Result<Self> {
+    /// Learns the encoding of the chosen columns, apart from the target.
+    pub(crate) fn learn(
+        table: &Table,
+        roles: impl Into<Roles>,
+        chosen: &Chosen<'_>,
+    ) -> Result<Self> {
         let file = &table.name;
         let roles = roles.into();
         let mut left_out = HashSet::new();
+        if !chosen.columns.is_empty() {
+            left_out.extend(0..table.columns.len());
+            for spec in chosen.columns {
+                left_out.remove(&find_column(table, spec)?);
+            }
+            left_out.retain(|index| !roles.all().any(|role| role == *index));
+        }
         for index in roles.all() {
             let name = table.columns.get(index).map_or("", |column| column.name.as_str());
             ensure!(left_out.insert(index), "{file}: column {} has two roles", quoted(name));
         }
-        for spec in drop {
+        for spec in chosen.drop {
             let index = find_column(table, spec)?;
             ensure!(
                 !roles.targets.contains(&index),
@@ -78,7 +97,8 @@ impl Encoding {
                 self.means.push(values().map(|value| value / present as f64).sum());
                 let first = values().next();
                 let same = values().all(|value| Some(value) == first);
-                (Kind::Number, first.filter(|_| same).map(f64::to_string))
+                let kind = if column.dates { Kind::Date } else { Kind::Number };
+                (kind, first.filter(|_| same).map(f64::to_string))
             }
             Cells::Text { texts, codes } => {
                 let sizes = category_sizes(texts, codes);
@@ -113,6 +133,8 @@ fn number_column(table: &Table, what: &str, position: usize) -> Result<Place> {
         let why = if what == "target" { "raysum predicts numbers" } else { "it must be numbers" };
         bail!("{file}: the {what} {name} holds text ({text} at line {line}): {why}");
     }
+    let only = "but it must be numbers; write the dates as days or years";
+    ensure!(!column.dates, "{file}: the {what} {name} holds dates, {only}");
     table.check_finite(column)?;
     ensure!(column.missing < table.rows(), "{file}: the {what} {name} has no values");
     Ok(Place { name: column.name.clone(), position })
@@ -185,7 +207,11 @@ mod tests {
     fn learn(text: &str, target: &str, drop: &[&str]) -> Result<Encoding> {
         let table = from_text(text);
         let drop: Vec<String> = drop.iter().map(|name| (*name).to_owned()).collect();
-        Encoding::learn(&table, find_column(&table, target)?, &drop)
+        Encoding::learn(
+            &table,
+            find_column(&table, target)?,
+            &Chosen { drop: &drop, ..Chosen::default() },
+        )
     }
 
     #[test]
@@ -199,6 +225,36 @@ mod tests {
         assert_eq!(encoding.features.iter().map(|f| f.position).collect::<Vec<_>>(), [0, 1]);
         assert!(encoding.notes.is_empty());
         encoding.validate().unwrap();
+    }
+
+    #[test]
+    fn dates_are_days() {
+        let encoding = learn("when,y\n1970-01-03,1\n,2\n1970-01-05,3\n", "y", &[]).unwrap();
+        assert_eq!((&encoding.features[0].kind, encoding.means[0]), (&Kind::Date, 3.0));
+        let error = learn("x,y\n1,1970-01-03\n2,1970-01-04\n", "y", &[]).unwrap_err();
+        let says = "t.csv: the target 'y' holds dates, but it must be numbers";
+        assert!(error.to_string().starts_with(says), "{error}");
+        // A date among numbers is a slip, and so is a number among dates.
+        let mut rows: Vec<String> = (1..40).map(|i| format!("{i},{i}")).collect();
+        rows.push("1970-01-03,4".into());
+        let error = learn(&format!("x,y\n{}\n", rows.join("\n")), "y", &[]).unwrap_err();
+        assert!(error.to_string().contains("'1970-01-03' is not a number"), "{error}");
+    }
+
+    #[test]
+    fn columns_are_chosen() {
+        let table = from_text("a,b,c,y\n1,2,3,4\n5,6,7,8\n");
+        let features = |columns: &[&str], drop: &[&str]| {
+            let own = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+            let (columns, drop) = (own(columns), own(drop));
+            let chosen = Chosen { columns: &columns, drop: &drop };
+            Encoding::learn(&table, 3, &chosen).map(|e| e.expanded_names().join(" "))
+        };
+        assert_eq!(features(&["c", "0"], &[]).unwrap(), "a c");
+        assert_eq!(features(&["c", "a", "y"], &["a"]).unwrap(), "c");
+        assert_eq!(features(&[], &["a"]).unwrap(), "b c");
+        assert!(features(&["d"], &[]).is_err());
+        assert!(features(&["y"], &[]).unwrap_err().to_string().contains("no columns are left"));
     }
 
     #[test]

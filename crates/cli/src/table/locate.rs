@@ -126,12 +126,13 @@ impl Encoding {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Chosen;
     use super::super::{find_column, from_text};
     use super::*;
 
     fn learn(text: &str, target: &str) -> Encoding {
         let table = from_text(text);
-        Encoding::learn(&table, find_column(&table, target).unwrap(), &[]).unwrap()
+        Encoding::learn(&table, find_column(&table, target).unwrap(), &Chosen::default()).unwrap()
     }
 
     /// The first value of every feature and of the target, as `locate` finds them.

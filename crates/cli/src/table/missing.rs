@@ -78,6 +78,7 @@ fn refuse_missing<'a>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::Chosen;
     use super::super::apply::Encoded;
     use super::super::{Encoding, from_text};
     use super::*;
@@ -86,7 +87,11 @@ mod tests {
 
     fn apply(text: &str, missing: Missing, with_target: bool) -> Result<(Encoded, Vec<String>)> {
         let training = from_text("a,c,y\n1,u,1\n3,v,2\n5,v,3\n,,4\n");
-        Encoding::learn(&training, 2, &[])?.apply(&from_text(text), missing, with_target)
+        Encoding::learn(&training, 2, &Chosen::default())?.apply(
+            &from_text(text),
+            missing,
+            with_target,
+        )
     }
 
     #[test]

@@ -208,6 +208,8 @@ struct Draft {
 enum Content {
     Number {
         values: Vec<f64>,
+        /// Whether they are dates; not known before the first one.
+        dates: Option<bool>,
         /// The row and the text of the first infinity.
         infinite: Option<(usize, String)>,
     },
@@ -225,15 +227,16 @@ impl Draft {
         let content = if text {
             Content::Text { places: HashMap::new(), texts: Vec::new(), codes: Vec::new() }
         } else {
-            Content::Number { values: Vec::new(), infinite: None }
+            Content::Number { values: Vec::new(), dates: None, infinite: None }
         };
         Self { missing: 0, content }
     }
 
     fn push(&mut self, field: &str) {
         match &mut self.content {
-            Content::Number { values, infinite } => match detect::cell(field) {
-                Cell::Number(value) => values.push(value),
+            Content::Number { values, dates, infinite } => match detect::cell(field) {
+                Cell::Number(value) if !*dates.get_or_insert(false) => values.push(value),
+                Cell::Date(value) if *dates.get_or_insert(true) => values.push(value),
                 Cell::Missing => {
                     values.push(f64::NAN);
                     self.missing += 1;
@@ -242,7 +245,7 @@ impl Draft {
                     infinite.get_or_insert_with(|| (values.len(), field.to_owned()));
                     values.push(f64::INFINITY);
                 }
-                Cell::Text => self.content = Content::Mixed,
+                Cell::Number(_) | Cell::Date(_) | Cell::Text => self.content = Content::Mixed,
             },
             Content::Text { places, texts, codes } => {
                 if detect::cell(field) == Cell::Missing {
@@ -270,12 +273,14 @@ impl Draft {
 
     /// The column, unless it has to be read again.
     fn finish(self, name: String) -> Option<Column> {
-        let (infinite, cells) = match self.content {
-            Content::Number { values, infinite } => (infinite, Cells::Number(values)),
-            Content::Text { texts, codes, .. } => (None, Cells::Text { texts, codes }),
+        let (dates, infinite, cells) = match self.content {
+            Content::Number { values, dates, infinite } => {
+                (dates == Some(true), infinite, Cells::Number(values))
+            }
+            Content::Text { texts, codes, .. } => (false, None, Cells::Text { texts, codes }),
             Content::Mixed => return None,
         };
-        Some(Column { name, missing: self.missing, infinite, cells })
+        Some(Column { name, missing: self.missing, dates, infinite, cells })
     }
 }
 
