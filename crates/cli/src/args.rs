@@ -69,7 +69,8 @@ pub(crate) enum Command {
 /// A table with a target.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TableArgs {
-    /// The table: CSV (comma, tab or semicolon; gzip too), NumPy's .npy, or - for standard input
+    /// The table: CSV (comma, tab or semicolon; gzip and zstd too), Parquet, Arrow IPC, NumPy's .npy,
+    /// or - for standard input
     pub(crate) data: PathBuf,
 
     /// The column to predict: its name, or its position from 0 (-1 is the last); several separated
@@ -190,7 +191,8 @@ pub(crate) struct PredictArgs {
     /// A model saved by `raysum fit`
     pub(crate) model: PathBuf,
 
-    /// The rows to predict: CSV (gzip too), NumPy's .npy, or - for standard input
+    /// The rows to predict: CSV (gzip and zstd too), Parquet, Arrow IPC, NumPy's .npy, or - for
+    /// standard input
     pub(crate) data: PathBuf,
 
     /// Where to write, or - for standard output
@@ -216,7 +218,8 @@ pub(crate) struct SampleArgs {
     /// A model saved by `raysum fit`
     pub(crate) model: PathBuf,
 
-    /// The rows to evaluate at: CSV (gzip too), NumPy's .npy, or - for standard input
+    /// The rows to evaluate at: CSV (gzip and zstd too), Parquet, Arrow IPC, NumPy's .npy, or - for
+    /// standard input
     pub(crate) data: PathBuf,
 
     /// Where to write, or - for standard output

@@ -1,8 +1,11 @@
 //! Reads users' CSV files into typed columns and encodes them as the numbers a model works on.
 
 mod apply;
+#[cfg(feature = "arrow")]
+mod arrow;
 mod date;
 mod detect;
+mod draft;
 mod encode;
 mod input;
 mod learn;
@@ -90,8 +93,10 @@ pub(crate) struct Table {
     pub(crate) has_header: bool,
     /// The columns, in the order of the file.
     pub(crate) columns: Vec<Column>,
-    /// The line of the file each row starts at, counted from 1.
+    /// The line of the file each row starts at, counted from 1; in a file without lines, the row.
     pub(crate) lines: Vec<u64>,
+    /// Which of both it is.
+    pub(crate) unit: &'static str,
 }
 
 /// One column of a table.
@@ -122,6 +127,9 @@ pub(crate) enum Cells {
         /// One per row.
         codes: Vec<u32>,
     },
+    /// Something else, of which the type's name is all that is kept. It is an error only once the
+    /// column is used.
+    Other(String),
 }
 
 /// The code of a missing cell in a text column.
@@ -132,6 +140,7 @@ impl Cells {
         match self {
             Self::Number(values) => values[row].is_nan(),
             Self::Text { codes, .. } => codes[row] == NO_TEXT,
+            Self::Other(_) => false,
         }
     }
 }
@@ -145,11 +154,19 @@ impl Table {
     /// The start of a message about one cell.
     fn at(&self, row: usize, column: &str) -> String {
         let line = self.lines.get(row).copied().unwrap_or_default();
-        words::at(&self.name, line, column)
+        words::at(&self.name, self.unit, line, column)
     }
 
-    /// An error if a column that is to be used as numbers holds an infinity.
-    fn check_finite(&self, column: &Column) -> Result<()> {
+    /// An error if a column that is to be used holds an infinity, or nothing that can be used.
+    fn check_usable(&self, column: &Column) -> Result<()> {
+        if let Cells::Other(kind) = &column.cells {
+            bail!(
+                "{}, column {}: it holds {kind}, which is neither number nor text; use {}",
+                self.name,
+                quoted(&column.name),
+                words::option("--drop", &column.name),
+            );
+        }
         let Some((row, text)) = &column.infinite else { return Ok(()) };
         bail!(
             "{}: {} is not a finite number; leave the cell empty if the value is missing",

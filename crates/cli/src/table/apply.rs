@@ -155,6 +155,10 @@ impl Feature {
         };
         let (texts, codes) = match &column.cells {
             Cells::Text { texts, codes } => (Cow::from(&texts[..]), Cow::from(&codes[..])),
+            Cells::Other(_) => {
+                table.check_usable(column)?;
+                Default::default()
+            }
             Cells::Number(values) => {
                 let (texts, codes) = spell(values);
                 (Cow::from(texts), Cow::from(codes))
@@ -177,7 +181,7 @@ impl Feature {
 
 /// The cells of a column that was numbers in training.
 fn numbers<'a>(table: &Table, column: &'a Column) -> Result<&'a [f64]> {
-    table.check_finite(column)?;
+    table.check_usable(column)?;
     if let Cells::Number(values) = &column.cells {
         return Ok(values);
     }

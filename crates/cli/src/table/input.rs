@@ -1,4 +1,5 @@
-//! Opens files, gzip or plain, so that they can be read more than once.
+//! Opens files, compressed or plain, so that they can be read more than once, and tells their format
+//! by how they start.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
@@ -13,7 +14,28 @@ use super::{ReadOptions, Source, detect};
 /// How much of a file's start is looked at to find its delimiter.
 const HEAD_BYTES: u64 = 1 << 20;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+const PARQUET_MAGIC: &[u8] = b"PAR1";
+const ARROW_MAGIC: &[u8] = b"ARROW1";
+/// How a message of Arrow's streams starts.
+const STREAM_MAGIC: [u8; 4] = [0xff; 4];
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What is in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// Text.
+    Csv,
+    /// Parquet.
+    #[cfg(feature = "arrow")]
+    Parquet,
+    /// Arrow's IPC file, which is Feather's too.
+    #[cfg(feature = "arrow")]
+    ArrowFile,
+    /// Arrow's IPC stream.
+    #[cfg(feature = "arrow")]
+    ArrowStream,
+}
 
 /// A file that can be read again from its start.
 pub(super) struct Input {
@@ -30,14 +52,11 @@ enum Bytes {
 }
 
 impl Input {
-    /// A source that will be read once only, as it comes.
+    /// A source that will be read once only: standard input as it comes.
     pub(super) fn once(source: &Source) -> Result<Self> {
         let name = source.name();
         match source {
             Source::Stdin => Ok(Self { name, bytes: Bytes::Stdin }),
-            Source::Path(path) if path.exists() && !path.is_dir() => {
-                Ok(Self { name, bytes: Bytes::File(path.clone()) })
-            }
             Source::Path(_) => Self::open(source),
         }
     }
@@ -102,22 +121,91 @@ impl Input {
         ))
     }
 
+    /// What is in it.
+    pub(super) fn format(&self) -> Result<Format> {
+        let compression = Compression::of(self.raw()?.fill_buf()?);
+        if matches!(self.bytes, Bytes::Stdin) && compression != Compression::None {
+            // Looking inside would take the start away; what comes compressed through a pipe is text.
+            return Ok(Format::Csv);
+        }
+        let mut stream = self.stream()?;
+        let start = stream.fill_buf().map_err(|error| read_error(&self.name, 0, &error))?;
+        let is = |magic: &[u8]| start.starts_with(magic);
+        #[cfg(feature = "arrow")]
+        {
+            let formats = [
+                (PARQUET_MAGIC, Format::Parquet),
+                (ARROW_MAGIC, Format::ArrowFile),
+                (&STREAM_MAGIC, Format::ArrowStream),
+            ];
+            if let Some((_, format)) = formats.into_iter().find(|(magic, _)| is(magic)) {
+                return Ok(format);
+            }
+        }
+        #[cfg(not(feature = "arrow"))]
+        if is(PARQUET_MAGIC) || is(ARROW_MAGIC) || is(&STREAM_MAGIC) {
+            bail!("{}: this build of raysum reads no Parquet or Arrow files", self.name);
+        }
+        Ok(Format::Csv)
+    }
+
+    /// The file itself, if it is one and not compressed.
+    #[cfg(feature = "arrow")]
+    pub(super) fn file(&self) -> Option<io::Result<File>> {
+        let Bytes::File(path) = &self.bytes else { return None };
+        let compression = self.raw().ok()?.fill_buf().map(Compression::of).ok()?;
+        (compression == Compression::None).then(|| File::open(path))
+    }
+
     /// The decompressed bytes.
-    fn stream(&self) -> Result<Box<dyn BufRead + '_>> {
+    pub(super) fn stream(&self) -> Result<Box<dyn BufRead + '_>> {
+        let mut raw = self.raw()?;
         let cannot = |error: &io::Error| anyhow!("{} cannot be read: {error}", self.name);
-        let mut raw: Box<dyn BufRead + '_> = match &self.bytes {
+        let compression = raw.fill_buf().map(Compression::of).map_err(|error| cannot(&error))?;
+        Ok(match compression {
+            Compression::None => raw,
+            Compression::Gzip => {
+                Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(raw)))
+            }
+            Compression::Zstd => {
+                let decoder = zstd::Decoder::with_buffer(raw).map_err(|error| cannot(&error))?;
+                Box::new(BufReader::with_capacity(1 << 16, decoder))
+            }
+        })
+    }
+
+    /// The bytes as they are.
+    fn raw(&self) -> Result<Box<dyn BufRead + '_>> {
+        Ok(match &self.bytes {
             Bytes::Memory(bytes) => Box::new(&bytes[..]),
             Bytes::Stdin => Box::new(io::stdin().lock()),
             Bytes::File(path) => {
-                let file = File::open(path).map_err(|error| cannot(&error))?;
+                let file = File::open(path);
+                let file =
+                    file.map_err(|error| anyhow!("{} cannot be read: {error}", self.name))?;
                 Box::new(BufReader::with_capacity(1 << 16, file))
             }
-        };
-        let gzip = raw.fill_buf().map_err(|error| cannot(&error))?.starts_with(&GZIP_MAGIC);
-        if gzip {
-            return Ok(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(raw))));
+        })
+    }
+}
+
+/// How bytes are compressed, by how they start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    fn of(start: &[u8]) -> Self {
+        if start.starts_with(&GZIP_MAGIC) {
+            Self::Gzip
+        } else if start.starts_with(&ZSTD_MAGIC) {
+            Self::Zstd
+        } else {
+            Self::None
         }
-        Ok(raw)
     }
 }
 
@@ -125,14 +213,13 @@ impl Input {
 mod tests {
     use std::io::Write;
 
-    use flate2::Compression;
     use flate2::write::GzEncoder;
 
     use super::super::records::Record;
     use super::*;
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap()
     }
@@ -152,7 +239,8 @@ mod tests {
     fn every_kind_of_file_reads_the_same() {
         let plain = b"a,b\n1,2\n";
         let twice = [gzip(b"a,b\n"), gzip(b"1,2\n")].concat();
-        let cases: [&[u8]; 7] = [
+        let zstd = zstd::encode_all(&plain[..], 3).unwrap();
+        let cases: [&[u8]; 8] = [
             plain,
             b"\xef\xbb\xbfa,b\n1,2\n",
             b"\xef\xbb\xbf\"a\",b\r\n1,2\r\n",
@@ -160,6 +248,7 @@ mod tests {
             &gzip(plain),
             &gzip(b"\xef\xbb\xbfa,b\r\n1,2\r\n"),
             &twice,
+            &zstd,
         ];
         for bytes in cases {
             assert_eq!(all(bytes).unwrap(), [["a", "b"], ["1", "2"]]);

@@ -89,9 +89,10 @@ impl Encoding {
             quoted(&column.name),
             option("--drop", &column.name),
         );
+        table.check_usable(column)?;
         let (kind, constant) = match &column.cells {
+            Cells::Other(_) => return Ok(()),
             Cells::Number(values) => {
-                table.check_finite(column)?;
                 let values = || values.iter().filter(|value| !value.is_nan());
                 // Dividing first keeps the sum of large numbers finite.
                 self.means.push(values().map(|value| value / present as f64).sum());
@@ -129,13 +130,13 @@ fn number_column(table: &Table, what: &str, position: usize) -> Result<Place> {
     let column = table.columns.get(position).context("the target is no column of the table")?;
     let name = quoted(&column.name);
     if let Some((row, text)) = first_text(column) {
-        let (text, line) = (quoted(text), table.lines[row]);
+        let (text, line) = (quoted(text), format!("{} {}", table.unit, table.lines[row]));
         let why = if what == "target" { "raysum predicts numbers" } else { "it must be numbers" };
-        bail!("{file}: the {what} {name} holds text ({text} at line {line}): {why}");
+        bail!("{file}: the {what} {name} holds text ({text} at {line}): {why}");
     }
     let only = "but it must be numbers; write the dates as days or years";
     ensure!(!column.dates, "{file}: the {what} {name} holds dates, {only}");
-    table.check_finite(column)?;
+    table.check_usable(column)?;
     ensure!(column.missing < table.rows(), "{file}: the {what} {name} has no values");
     Ok(Place { name: column.name.clone(), position })
 }

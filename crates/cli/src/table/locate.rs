@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(located.targets.len(), usize::from(with_target));
         let first = |column: &Column| match &column.cells {
             super::super::Cells::Number(values) => values[0],
-            super::super::Cells::Text { .. } => f64::NAN,
+            _ => f64::NAN,
         };
         Ok(located.features.into_iter().chain(located.targets).map(first).collect())
     }

@@ -1,15 +1,17 @@
 //! Reads a whole file into columns: numbers as they come, texts as codes into a list.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 
+#[cfg(feature = "arrow")]
+use super::arrow::Batches;
 use super::detect::{self, Cell, SAMPLE_ROWS};
-use super::input::Input;
+use super::draft::Draft;
+use super::input::{Format, Input};
 use super::records::{Record, Records};
 use super::words::{count, quoted};
-use super::{Cells, Column, NO_TEXT, ReadOptions, Source, Table};
+use super::{Column, ReadOptions, Source, Table};
 
 /// A part of a table has about so many cells, and rows between these.
 const PART_CELLS: usize = 500_000;
@@ -32,6 +34,11 @@ pub(super) fn from_bytes(
 /// Reads the file once, or twice if a text turns up late in a column of numbers: the numbers'
 /// own spelling, which the categories need, is not kept the first time.
 fn read_input(input: &Input, options: &ReadOptions) -> Result<Table> {
+    match input.format()? {
+        Format::Csv => {}
+        #[cfg(feature = "arrow")]
+        format => return Batches::new(input, format)?.all(),
+    }
     let mut holds_text = Vec::new();
     loop {
         if let Some(table) = scan(input, options, &mut holds_text)? {
@@ -78,6 +85,17 @@ pub(crate) fn in_parts(
     mut each: impl FnMut(Table) -> Result<()>,
 ) -> Result<()> {
     let input = Input::once(source)?;
+    match input.format()? {
+        Format::Csv => {}
+        #[cfg(feature = "arrow")]
+        format => {
+            let mut batches = Batches::new(&input, format)?;
+            while let Some(table) = batches.next()? {
+                each(table)?;
+            }
+            return Ok(());
+        }
+    }
     let mut file = Opened::new(&input, options)?;
     let texts = texts(&file.names, file.has_header);
     let most = (PART_CELLS / file.names.len()).clamp(PART_ROWS.0, PART_ROWS.1);
@@ -169,7 +187,13 @@ impl<'a> Opened<'a> {
     }
 
     fn table(&self, columns: Vec<Column>, lines: Vec<u64>) -> Table {
-        Table { name: self.name.to_owned(), has_header: self.has_header, columns, lines }
+        Table {
+            name: self.name.to_owned(),
+            has_header: self.has_header,
+            columns,
+            lines,
+            unit: "line",
+        }
     }
 }
 
@@ -199,94 +223,9 @@ fn header(file: &str, first: &Record) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// A column that is being read.
-struct Draft {
-    missing: usize,
-    content: Content,
-}
-
-enum Content {
-    Number {
-        values: Vec<f64>,
-        /// Whether they are dates; not known before the first one.
-        dates: Option<bool>,
-        /// The row and the text of the first infinity.
-        infinite: Option<(usize, String)>,
-    },
-    Text {
-        places: HashMap<Arc<str>, u32>,
-        texts: Vec<Arc<str>>,
-        codes: Vec<u32>,
-    },
-    /// Numbers, then a text: the column is not kept and has to be read again as text.
-    Mixed,
-}
-
-impl Draft {
-    fn new(text: bool) -> Self {
-        let content = if text {
-            Content::Text { places: HashMap::new(), texts: Vec::new(), codes: Vec::new() }
-        } else {
-            Content::Number { values: Vec::new(), dates: None, infinite: None }
-        };
-        Self { missing: 0, content }
-    }
-
-    fn push(&mut self, field: &str) {
-        match &mut self.content {
-            Content::Number { values, dates, infinite } => match detect::cell(field) {
-                Cell::Number(value) if !*dates.get_or_insert(false) => values.push(value),
-                Cell::Date(value) if *dates.get_or_insert(true) => values.push(value),
-                Cell::Missing => {
-                    values.push(f64::NAN);
-                    self.missing += 1;
-                }
-                Cell::Infinite => {
-                    infinite.get_or_insert_with(|| (values.len(), field.to_owned()));
-                    values.push(f64::INFINITY);
-                }
-                Cell::Number(_) | Cell::Date(_) | Cell::Text => self.content = Content::Mixed,
-            },
-            Content::Text { places, texts, codes } => {
-                if detect::cell(field) == Cell::Missing {
-                    codes.push(NO_TEXT);
-                    self.missing += 1;
-                } else if let Some(code) = places.get(field) {
-                    codes.push(*code);
-                } else {
-                    // Memory runs out long before the codes do.
-                    let code = texts.len() as u32;
-                    let text: Arc<str> = field.into();
-                    texts.push(Arc::clone(&text));
-                    places.insert(text, code);
-                    codes.push(code);
-                }
-            }
-            Content::Mixed => {}
-        }
-    }
-
-    /// Whether the column has to be read again.
-    fn is_mixed(&self) -> bool {
-        matches!(self.content, Content::Mixed)
-    }
-
-    /// The column, unless it has to be read again.
-    fn finish(self, name: String) -> Option<Column> {
-        let (dates, infinite, cells) = match self.content {
-            Content::Number { values, dates, infinite } => {
-                (dates == Some(true), infinite, Cells::Number(values))
-            }
-            Content::Text { texts, codes, .. } => (false, None, Cells::Text { texts, codes }),
-            Content::Mixed => return None,
-        };
-        Some(Column { name, missing: self.missing, dates, infinite, cells })
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::Delimiter;
+    use super::super::{Cells, Delimiter};
     use super::*;
 
     fn parse(text: &str) -> Result<Table> {
@@ -296,7 +235,7 @@ mod tests {
     fn numbers(table: &Table, column: usize) -> Vec<f64> {
         match &table.columns[column].cells {
             Cells::Number(values) => values.clone(),
-            Cells::Text { .. } => panic!("column {column} holds text"),
+            _ => panic!("column {column} holds no numbers"),
         }
     }
 

@@ -6,8 +6,8 @@ const LISTED: usize = 12;
 const SHOWN: usize = 40;
 
 /// The start of a message about one cell.
-pub(super) fn at(file: &str, line: u64, column: &str) -> String {
-    format!("{file}, line {line}, column {}", quoted(column))
+pub(super) fn at(file: &str, unit: &str, line: u64, column: &str) -> String {
+    format!("{file}, {unit} {line}, column {}", quoted(column))
 }
 
 /// A user's text in quotes, short and on one line.
