@@ -1,4 +1,5 @@
-"""Text columns of models that the command line has fitted: it encodes them, and keeps how."""
+"""Columns of text and dates of models that the command line has fitted: it keeps how they become
+numbers."""
 
 from __future__ import annotations
 
@@ -12,19 +13,19 @@ class Table:
     """How the columns of a table become numbers, as it stands in a model file."""
 
     def __init__(self, description: dict[str, Any]) -> None:
-        #: Name and categories of each column; None for numbers.
-        self.columns: list[tuple[str, list[str] | None]] = []
+        #: Name of each column, and its categories; or "number", or "date".
+        self.columns: list[tuple[str, list[str] | str]] = []
         for feature in description["features"]:
             kind = feature["kind"]
-            text = kind["text"]["categories"] if isinstance(kind, dict) else None
+            text = kind["text"]["categories"] if isinstance(kind, dict) else kind
             self.columns.append((feature["name"], text))
 
     @classmethod
     def of(cls, attachments: dict[str, Any]) -> Table | None:
-        """The table of a model, if any of its columns holds texts."""
+        """The table of a model, if any of its columns holds texts or dates."""
         description = attachments.get("table")
         table = cls(description) if description else None
-        if table is None or all(categories is None for _, categories in table.columns):
+        if table is None or all(kind == "number" for _, kind in table.columns):
             return None
         return table
 
@@ -34,24 +35,27 @@ class Table:
         return names is not None and {name for name, _ in self.columns} <= set(names)
 
     def encode(self, X: Any) -> np.ndarray:
-        """One column per number, one of zeros and ones per category."""
+        """One column per number or date, one of zeros and ones per category."""
         if len(X) == 0:
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
         names = list(X.columns)
         encoded: list[np.ndarray] = []
-        for name, categories in self.columns:
+        for name, kind in self.columns:
             if names.count(name) > 1:
                 raise ValueError(f"X has {names.count(name)} columns named {name!r}.")
-            if categories is None:
+            if kind == "number":
                 encoded.append(np.asarray(X[name], dtype=np.float64))
+                continue
+            if kind == "date":
+                encoded.append(_days(X[name], name))
                 continue
             texts = np.asarray(X[name], dtype=object)
             missing = np.array([_is_missing(text) for text in texts], dtype=bool)
             if missing.any():
                 row = int(np.argmax(missing))
                 raise ValueError(f"Input X contains NaN at row {row}, column {name!r}.")
-            texts = np.array([str(text).strip() for text in texts], dtype=object)
-            known = np.isin(texts, categories)
+            texts = np.array([_spelled(text) for text in texts], dtype=object)
+            known = np.isin(texts, list(kind))
             if not known.all():
                 row = int(np.argmin(known))
                 warnings.warn(
@@ -60,8 +64,26 @@ class Table:
                     UserWarning,
                     stacklevel=4,
                 )
-            encoded.extend((texts == category).astype(np.float64) for category in categories)
+            encoded.extend((texts == category).astype(np.float64) for category in kind)
         return np.column_stack(encoded)
+
+
+def _days(column: Any, name: str) -> np.ndarray:
+    """Dates as days since the start of 1970, in UTC."""
+    try:
+        dates = np.asarray(column, dtype="datetime64[us]")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Input X holds no dates in column {name!r}: {error}.") from error
+    if np.isnat(dates).any():
+        row = int(np.argmax(np.isnat(dates)))
+        raise ValueError(f"Input X contains NaN at row {row}, column {name!r}.")
+    days: np.ndarray = dates.astype(np.int64) / 86_400e6
+    return days
+
+
+def _spelled(value: Any) -> str:
+    """A value as a text file has it."""
+    return str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value).strip()
 
 
 def _is_missing(text: Any) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from raysum import ProjectedAdditiveGPRegressor
 
@@ -122,3 +123,29 @@ def test_a_loaded_model_fits_again_the_same(table, tmp_path):
     again = ProjectedAdditiveGPRegressor.load(tmp_path / "s.raysum")
     assert again.engine == "ski" and again.ski["grid"] == 50
     assert (again.fit(X, y).predict(X) == ski.predict(X)).all()
+
+
+def test_dates_and_truth_values_of_the_command_line(command, table, tmp_path):
+    X, y = table
+    frame = X.assign(
+        when=pd.date_range("2026-01-01", periods=len(X), freq="36h"), flag=X["a"] > 0, y=y
+    )
+    as_text = frame.assign(when=frame["when"].astype(str))
+    as_text.to_csv(tmp_path / "t.csv", index=False)
+    polars.from_pandas(frame).write_parquet(tmp_path / "t.parquet")
+    polars.from_pandas(frame).write_ipc(tmp_path / "t.arrow")
+    expected = None
+    for name in ["t.csv", "t.parquet", "t.arrow"]:
+        model, out = tmp_path / "m.raysum", tmp_path / "out.csv"
+        command("fit", tmp_path / name, "-t", "y", "-m", "gam", "--holdout", 0, "-o", model)
+        command("predict", model, tmp_path / name, "-o", out)
+        mean = pd.read_csv(out)["mean"].to_numpy()
+        gp = ProjectedAdditiveGPRegressor.load(model)
+        assert (gp.predict(frame.drop(columns="y")) == mean).all(), name
+        assert (gp.predict(as_text.drop(columns="y")) == mean).all(), name
+        expected = mean if expected is None else expected
+        assert (mean == expected).all(), name
+    with pytest.raises(ValueError, match="contains NaN at row 0, column 'when'"):
+        gp.predict(frame.drop(columns="y").assign(when=pd.NaT))
+    with pytest.raises(ValueError, match="holds no dates in column 'when'"):
+        gp.predict(frame.drop(columns="y").assign(when="yesterday"))

@@ -91,7 +91,7 @@ fn commands_that_do_not_suit_the_table() {
     let folder = prepared();
     for (line, says) in [
         ("fit none.csv -t y", "none.csv does not exist"),
-        ("fit taken -t y", "taken is a directory, not a CSV file"),
+        ("fit taken -t y", "taken is a directory, not a table"),
         ("fit good.csv/x.csv -t y", "good.csv/x.csv cannot be read"),
         ("fit - -t y", "standard input is empty"),
         ("fit good.csv -t price", "no column 'price' (columns: 'a', 'b', 'c', 'y')"),
@@ -119,7 +119,7 @@ fn commands_that_do_not_suit_the_table() {
         ("evaluate good.csv -t y --folds 21", "21 folds need more rows than the 20 there are"),
         ("evaluate none.csv -t y", "none.csv does not exist"),
         ("predict good.raysum none.csv", "none.csv does not exist"),
-        ("predict good.raysum taken", "taken is a directory, not a CSV file"),
+        ("predict good.raysum taken", "taken is a directory, not a table"),
     ] {
         let output = match line.split_once(' ') {
             Some(("fit", _)) => "-o old.raysum",
@@ -147,9 +147,9 @@ fn tables_that_cannot_be_fitted() {
         (b"a,b,y\n1,2,3\n4,\"5,6\n7,8,9\n", "line 3: a quoted field is opened here and never"),
         (b"a,b,y\n1,2,3\n4,\0,6\n", "NUL bytes"),
         (b"\xff\xfea\0,\0y\0\n\0", "NUL bytes"),
-        (&whole[..whole.len() / 2], "the gzip stream is cut off or damaged"),
-        (&whole[..whole.len() - 1], "the gzip stream is cut off or damaged"),
-        (&whole[..3], "the gzip stream is cut off or damaged"),
+        (&whole[..whole.len() / 2], "the compressed data is cut off or damaged"),
+        (&whole[..whole.len() - 1], "the compressed data is cut off or damaged"),
+        (&whole[..3], "the compressed data is cut off or damaged"),
         (b"a,b,y\n1,2,3\n4,inf,6\n", "line 3, column 'b': 'inf' is not a finite number"),
         (b"a,b,y\n1,2,3\n4,5,-Inf\n", "line 3, column 'y': '-Inf' is not a finite number"),
         (b"a,b,y\n1,1e400,3\n4,5,6\n", "line 2, column 'b': '1e400' is not a finite number"),
@@ -186,7 +186,7 @@ fn tables_that_cannot_be_predicted() {
         ("good", b"a,b,c\n1,2,3\n4,nan,6\n", "line 3, column 'b': the value is missing"),
         ("good", b"a,b,c\n1,2,3\n4,5\n", "line 3: found 2 fields, expected 3"),
         ("good", b"1,2,3\n4,5,6\n", "seems to have no header line"),
-        ("good", &cut[..cut.len() - 9], "the gzip stream is cut off or damaged"),
+        ("good", &cut[..cut.len() - 9], "the compressed data is cut off or damaged"),
         ("bare", b"1,2\n3,4\n", "found 2 columns, expected 4 as in the training file, or 3"),
         ("bare", b"1,2,3,4,5\n1,2,3,4,5\n", "found 5 columns, expected 4"),
         ("bare", b"1,2,3\n4,many,6\n", "line 2, column '1': 'many' is not a number"),

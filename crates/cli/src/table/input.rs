@@ -73,7 +73,7 @@ impl Input {
             }
             Source::Path(path) => match path.metadata() {
                 Ok(metadata) if metadata.is_dir() => {
-                    bail!("{name} is a directory, not a CSV file")
+                    bail!("{name} is a directory, not a table")
                 }
                 Ok(metadata) if metadata.is_file() => Bytes::File(path.clone()),
                 Ok(_) => Bytes::Memory(std::fs::read(path).map_err(|error| cannot(&error))?),
@@ -293,7 +293,7 @@ mod tests {
         for bytes in cases {
             let error = all(bytes).unwrap_err().to_string();
             assert!(
-                error.starts_with("t.csv: the gzip stream is cut off or damaged after line "),
+                error.starts_with("t.csv: the compressed data is cut off or damaged after line "),
                 "{error}"
             );
         }
@@ -317,10 +317,7 @@ mod tests {
             Err(error) => error.to_string(),
         };
         let name = folder.path().display();
-        assert_eq!(
-            open(folder.path().to_owned()),
-            format!("{name} is a directory, not a CSV file")
-        );
+        assert_eq!(open(folder.path().to_owned()), format!("{name} is a directory, not a table"));
         assert_eq!(open(folder.path().join("x.csv")), format!("{name}/x.csv does not exist"));
         std::fs::write(folder.path().join("y.csv"), "1").unwrap();
         let below = open(folder.path().join("y.csv/z.csv"));

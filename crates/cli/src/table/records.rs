@@ -165,7 +165,7 @@ pub(super) fn line_ends(bytes: &[u8], terminator: u8) -> u64 {
 pub(super) fn read_error(name: &str, line: u64, error: &std::io::Error) -> anyhow::Error {
     match error.kind() {
         ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::InvalidInput => {
-            anyhow!("{name}: the gzip stream is cut off or damaged after line {line}")
+            anyhow!("{name}: the compressed data is cut off or damaged after line {line}")
         }
         _ => anyhow!("{name}: cannot read on after line {line}: {error}"),
     }
