@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-rust test-python extension lint bench soak clean
+.PHONY: help demo test test-rust test-python extension lint bench soak fuzz audit clean
 
 help:
 	@echo "make demo    build, and run the whole way on a bundled table (writes to demo/)"
@@ -14,6 +14,8 @@ help:
 	@echo "make lint    formatting, clippy, ruff and mypy; warnings are errors"
 	@echo "make bench   speed against GPyTorch; wants RAYSUM_DATA=folder with uci/"
 	@echo "make soak    kill fits and predictions fifty times each, and look at what is left"
+	@echo "make fuzz    look for inputs that break a reader, for FUZZ_SECONDS each (needs nightly Rust)"
+	@echo "make audit   licences and known weaknesses of all dependencies"
 	@echo "make clean   remove what the others made"
 
 demo:
@@ -58,6 +60,23 @@ bench:
 soak:
 	RAYSUM_KILLS=50 $(CARGO) test -p raysum-cli --test kill
 
+# Tools of the project's own, which only these two need.
+TOOLS := $(CURDIR)/.tools
+FUZZ_SECONDS ?= 300
+
+$(TOOLS)/bin/%:
+	@echo "== installing $*"
+	$(CARGO) install --quiet --root $(TOOLS) $*
+
+fuzz: $(TOOLS)/bin/cargo-fuzz
+	for target in table model arguments; do \
+	  PATH="$(TOOLS)/bin:$$PATH" $(CARGO) +nightly fuzz run $$target -- \
+	    -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096 -timeout=20 || exit 1; \
+	done
+
+audit: $(TOOLS)/bin/cargo-deny
+	PATH="$(TOOLS)/bin:$$PATH" $(CARGO) deny --all-features check
+
 clean:
 	$(CARGO) clean
-	rm -rf demo bench/.venv .venv
+	rm -rf demo bench/.venv .venv .tools fuzz/target

@@ -25,7 +25,7 @@ pub(crate) use encode::{Encoding, Place, Roles};
 use encode::{Feature, Kind, MAX_CATEGORIES};
 pub(crate) use learn::Chosen;
 pub(crate) use missing::Missing;
-pub(crate) use read::{in_parts, read};
+pub(crate) use read::{from_memory, in_parts, read};
 pub(crate) use tally::Tally;
 use words::{count, names, quoted};
 

@@ -42,3 +42,12 @@ pub use project::{Directions, Projections};
 pub use scale::{Scaler, Standard, StandardRows};
 pub use search::{Progress, ProgressFn};
 pub use views::Views;
+
+/// What fuzzers need and nobody else.
+#[doc(hidden)]
+pub mod fuzzing {
+    /// The bytes of a model with their checksum put right.
+    pub fn resealed(bytes: &[u8]) -> Option<Vec<u8>> {
+        crate::persist::resealed(bytes)
+    }
+}

@@ -132,6 +132,11 @@ fn marked(k: usize, name: &str) -> String {
     if k == 0 { name.into() } else { format!("{k}/{name}") }
 }
 
+/// See [`container::resealed`].
+pub(crate) fn resealed(bytes: &[u8]) -> Option<Vec<u8>> {
+    container::resealed(bytes)
+}
+
 fn save(path: &Path, models: &[&Model]) -> Result<()> {
     let (metadata, tensors) = contents(models)?;
     container::write(path, MODEL, &metadata, tensors)

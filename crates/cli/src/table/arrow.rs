@@ -1,7 +1,10 @@
 //! Parquet files, and Arrow's IPC files and streams: typed columns, batch by batch.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufRead, Seek, Write};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
 
 use anyhow::{Context, Result, anyhow};
 use arrow_array::cast::AsArray;
@@ -72,6 +75,10 @@ impl Kind {
 impl<'a> Batches<'a> {
     /// Starts to read a file of this format.
     pub(super) fn new(input: &'a Input, format: Format) -> Result<Self> {
+        guarded(input.name(), || Self::open(input, format))
+    }
+
+    fn open(input: &'a Input, format: Format) -> Result<Self> {
         let name = input.name();
         let reader: Box<dyn RecordBatchReader + 'a> = match format {
             Format::Parquet => {
@@ -124,15 +131,18 @@ impl<'a> Batches<'a> {
 
     fn batch(&mut self) -> Result<Option<RecordBatch>> {
         let name = self.name;
-        let batch = self.reader.next().transpose();
-        batch.map_err(|error| anyhow!("{name}: the file is damaged or cut off ({error})"))
+        guarded(name, || {
+            let batch = self.reader.next().transpose();
+            batch.map_err(|error| anyhow!("{name}: the file is damaged or cut off ({error})"))
+        })
     }
 
     /// Adds the cells of a batch, and returns the numbers of its rows, counted from 1.
     fn add(&mut self, batch: &RecordBatch, drafts: &mut [Draft]) -> Result<Vec<u64>> {
         for (k, draft) in drafts.iter_mut().enumerate() {
             let place = || format!("{}, column {}", self.name, words::quoted(&self.names[k]));
-            add(batch.column(k).as_ref(), &self.kinds[k], draft).with_context(place)?;
+            guarded(self.name, || add(batch.column(k).as_ref(), &self.kinds[k], draft))
+                .with_context(place)?;
         }
         let first = self.rows + 1;
         self.rows += batch.num_rows() as u64;
@@ -196,6 +206,29 @@ fn whole(input: &Input) -> Result<File> {
     }
     file.rewind().context("cannot read a temporary file")?;
     Ok(file)
+}
+
+thread_local! {
+    /// Whether a panic is expected here.
+    static EXPECTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs code that panics on some damaged files: to the user that is an error like any other.
+fn guarded<T>(name: &str, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let others = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !EXPECTED.get() {
+                others(info);
+            }
+        }));
+    });
+    EXPECTED.set(true);
+    // Nothing of what the body has touched is looked at after a panic.
+    let done = panic::catch_unwind(AssertUnwindSafe(body));
+    EXPECTED.set(false);
+    done.unwrap_or_else(|_| Err(anyhow!("{name}: the file is damaged or cut off")))
 }
 
 fn broken(name: &str, format: &str, error: &dyn std::fmt::Display) -> anyhow::Error {

@@ -84,7 +84,6 @@ impl Input {
         Ok(Self { name, bytes })
     }
 
-    #[cfg(test)]
     pub(super) fn from_bytes(name: &str, bytes: impl AsRef<[u8]>) -> Self {
         Self { name: name.to_owned(), bytes: Bytes::Memory(bytes.as_ref().to_owned()) }
     }

@@ -22,7 +22,11 @@ pub(crate) fn read(source: &Source, options: &ReadOptions) -> Result<Table> {
     read_input(&Input::open(source)?, options)
 }
 
-#[cfg(test)]
+/// Reads a table from memory, as if it were a file of this name.
+pub(crate) fn from_memory(name: &str, bytes: impl AsRef<[u8]>) -> Result<Table> {
+    from_bytes(name, bytes, &ReadOptions::default())
+}
+
 pub(super) fn from_bytes(
     name: &str,
     bytes: impl AsRef<[u8]>,
