@@ -92,11 +92,12 @@ fn sentence(set: &str, records: &[&Record]) -> String {
     let ((j_error, error), (j_loss, least)) = (best(rmse), best(loss));
     format!(
         "{set}: DPA-GP-ARD is best by RMSE at J = {j_error} ({error:.3}; GAM {:.3}, RBF-ARD \
-         {:.3}), and by marginal likelihood at J = {j_loss} ({least:.2} nats per row; GAM {:.2}, \
+         {:.3}), and by log marginal likelihood at J = {j_loss} ({:.2} per row; GAM {:.2}, \
          RBF-ARD {:.2}).",
         of("gam", rmse),
         of("rbf-ard", rmse),
-        of("gam", loss),
-        of("rbf-ard", loss)
+        -least,
+        -of("gam", loss),
+        -of("rbf-ard", loss)
     )
 }
