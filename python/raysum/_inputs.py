@@ -7,7 +7,7 @@ row and column besides.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from numbers import Integral, Number
 from typing import Any, NamedTuple
@@ -33,8 +33,8 @@ class Rows(NamedTuple):
 
 def features(estimator: Any, X: Any) -> np.ndarray:
     """Rows to predict."""
-    _refuse(X, "X")
     table = getattr(estimator, "_table", None)
+    _refuse(X, "X", table.dates if table is not None else ())
     if table is not None and table.describes(X):
         return _finite(table.encode(X), estimator)
     with _named(X):
@@ -58,10 +58,10 @@ def rows(
     common = {"dtype": np.float64, "ensure_all_finite": False, "estimator": estimator}
     X_params = {**common, "ensure_min_samples": least}
     y_params = {**common, "ensure_2d": False, "ensure_min_samples": 0, "ensure_min_features": 0}
-    _refuse(X, "X")
+    table = None if reset else getattr(estimator, "_table", None)
+    _refuse(X, "X", table.dates if table is not None else ())
     if y is not None:
         _refuse(y, "y")
-    table = None if reset else getattr(estimator, "_table", None)
     if table is not None and table.describes(X):
         X, y = table.encode(X), check_array(y, **y_params, input_name="y")
     else:
@@ -143,8 +143,9 @@ def seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def _refuse(given: Any, name: str) -> None:
-    """What NumPy would take for numbers, or give up on without saying where."""
+def _refuse(given: Any, name: str, dates: Collection[str] = ()) -> None:
+    """What NumPy would take for numbers, or give up on without saying where. Columns that are known
+    to hold `dates` may."""
     if given is None:
         raise ValueError(f"{name} is None, but must be an array or a frame.")
     if type(given).__name__ == "LazyFrame":
@@ -152,6 +153,8 @@ def _refuse(given: Any, name: str) -> None:
     if np.ma.is_masked(given):
         raise ValueError(f"Input {name} is an array with masked values; fill or drop them first.")
     for column, dtype in _dtypes(given):
+        if column in dates:
+            continue
         temporal = getattr(dtype, "is_temporal", None)
         if getattr(dtype, "kind", "") in ("M", "m") or (temporal is not None and temporal()):
             place = "" if column is None else f" in column {str(column)!r}"

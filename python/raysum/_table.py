@@ -4,6 +4,7 @@ numbers."""
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,11 @@ class Table:
             kind = feature["kind"]
             text = kind["text"]["categories"] if isinstance(kind, dict) else kind
             self.columns.append((feature["name"], text))
+
+    @property
+    def dates(self) -> list[str]:
+        """The columns that hold dates."""
+        return [name for name, kind in self.columns if kind == "date"]
 
     @classmethod
     def of(cls, attachments: dict[str, Any]) -> Table | None:
@@ -54,7 +60,7 @@ class Table:
             if missing.any():
                 row = int(np.argmax(missing))
                 raise ValueError(f"Input X contains NaN at row {row}, column {name!r}.")
-            texts = np.array([_spelled(text) for text in texts], dtype=object)
+            texts = np.array([_spelled(text, kind) for text in texts], dtype=object)
             known = np.isin(texts, list(kind))
             if not known.all():
                 row = int(np.argmin(known))
@@ -81,9 +87,11 @@ def _days(column: Any, name: str) -> np.ndarray:
     return days
 
 
-def _spelled(value: Any) -> str:
-    """A value as a text file has it."""
-    return str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value).strip()
+def _spelled(value: Any, categories: Collection[str]) -> str:
+    """A value as the model's table had it: truth values are in small letters in some files."""
+    text = str(value).strip()
+    truth = isinstance(value, (bool, np.bool_)) and text not in categories
+    return text.lower() if truth else text
 
 
 def _is_missing(text: Any) -> bool:
