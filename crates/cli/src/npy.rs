@@ -67,21 +67,22 @@ fn read_parts(
         }
         Matrix::from_row_major(values.len() / columns, columns, values)
     };
-    values(file, part * columns, |values| {
+    values(path, file, part * columns, |values| {
         let matrix = matrix(values)?;
         let at = first;
         first += matrix.rows();
         each(at, matrix)
     })
-    .with_context(|| format!("{name}"))
 }
 
 /// The values as 64-bit floats, so many at a time, whatever number type the file has.
 fn values<R: Read>(
+    path: &Path,
     file: NpyFile<R>,
     count: usize,
     mut each: impl FnMut(Vec<f64>) -> Result<()>,
 ) -> Result<()> {
+    let cut_off = || format!("{}: the file is cut off", path.display());
     macro_rules! attempt {
         ($file:ident, $($type:ty),*) => {{
             let file = $file;
@@ -90,10 +91,9 @@ fn values<R: Read>(
                     let mut values = Vec::with_capacity(count);
                     for value in data {
                         #[allow(clippy::cast_lossless, reason = "one line for every type")]
-                        values.push(value.context("the file is cut off")? as f64);
+                        values.push(value.with_context(cut_off)? as f64);
                         if values.len() == count {
                             each(std::mem::take(&mut values))?;
-                            values.reserve(count);
                         }
                     }
                     if !values.is_empty() {
@@ -103,7 +103,7 @@ fn values<R: Read>(
                 }
                 Err(file) => file,
             };)*
-            bail!("holds {}, not plain numbers", file.dtype().descr());
+            bail!("{}: holds {}, not plain numbers", path.display(), file.dtype().descr());
         }};
     }
     attempt!(file, f64, f32, i64, i32, i16, i8, u64, u32, u16, u8)

@@ -6,7 +6,7 @@ use crate::table::{
     self, Chosen, Encoding, Missing, Place, ReadOptions, Roles, Source, Table, Tally,
 };
 use anyhow::{Context, Result, ensure};
-use raysum::{Dataset, Matrix, MatrixRef, Model, Standard};
+use raysum::{Dataset, Error, Matrix, MatrixRef, Model, Standard};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
@@ -294,8 +294,12 @@ pub(crate) fn new_rows(
     mut each: impl FnMut(&NewRows) -> Result<()>,
 ) -> Result<Vec<String>> {
     if npy::is_npy(path) {
+        let name = || path.display().to_string();
         npy::in_parts(path, |first, x| {
-            check_finite(path, first, &x)?;
+            MatrixRef::from(&x)
+                .check_finite()
+                .map_err(|error| after(first, error))
+                .with_context(name)?;
             let (kept, rows) = ((0..x.rows()).collect(), x.rows());
             each(&NewRows { x, noise_std: None, kept, rows })
         })?;
@@ -304,12 +308,12 @@ pub(crate) fn new_rows(
     let encoding = encoding_of(model)?;
     let source = Source::new(path);
     let mut tally = Tally::default();
-    let (mut needed, mut noise_known) = (0, true);
+    let mut noise_known = true;
     let texts = |names: &[String], has_header| encoding.texts(names, has_header);
     table::in_parts(&source, &options_for(reading, &encoding), texts, |table| {
         let encoded = encoding.apply_part(&table, reading.missing, false)?;
         tally.merge(encoded.tally);
-        (needed, noise_known) = (encoded.needed, encoded.noise_std.is_some());
+        noise_known = encoded.noise_std.is_some();
         each(&NewRows {
             x: Matrix::from_row_major(encoded.rows, encoded.cols, encoded.x)?,
             noise_std: encoded.noise_std,
@@ -318,8 +322,8 @@ pub(crate) fn new_rows(
         })
     })?;
     let name = source.name();
-    tally.check(&name, reading.missing, needed)?;
-    let mut notes = tally.notes(&name, reading.missing, needed);
+    tally.check(&name)?;
+    let mut notes = tally.notes(&name);
     if let (Some(column), false) = (&encoding.noise_std, noise_known) {
         notes.push(format!(
             "{name}: there is no column '{}' with known noise, so intervals hold the noise found in \
@@ -330,15 +334,14 @@ pub(crate) fn new_rows(
     Ok(notes)
 }
 
-/// Fails on a value that is not finite, of rows that follow `first` others.
-fn check_finite(path: &Path, first: usize, x: &Matrix) -> Result<()> {
-    for i in 0..x.rows() {
-        if let Some(j) = x.row(i).iter().position(|v| !v.is_finite()) {
-            let (row, value) = (first + i, x[(i, j)]);
-            anyhow::bail!("{}: X holds {value} at row {row}, column {j}", path.display());
+/// An error about some rows that follow `first` others.
+fn after(first: usize, error: Error) -> Error {
+    match error {
+        Error::NotFiniteX { row, column, value } => {
+            Error::NotFiniteX { row: first + row, column, value }
         }
+        other => other,
     }
-    Ok(())
 }
 
 /// How tables are encoded for this model: as when it was fitted from the command line, or else

@@ -19,7 +19,7 @@ mod words;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 pub(crate) use encode::{Encoding, Place, Roles};
 use encode::{Feature, Kind, MAX_CATEGORIES};
@@ -160,12 +160,7 @@ impl Table {
     /// An error if a column that is to be used holds an infinity, or nothing that can be used.
     fn check_usable(&self, column: &Column) -> Result<()> {
         if let Cells::Other(kind) = &column.cells {
-            bail!(
-                "{}, column {}: it holds {kind}, which is neither number nor text; use {}",
-                self.name,
-                quoted(&column.name),
-                words::option("--drop", &column.name),
-            );
+            return Err(self.unusable(column, kind));
         }
         let Some((row, text)) = &column.infinite else { return Ok(()) };
         bail!(
@@ -173,6 +168,13 @@ impl Table {
             self.at(*row, &column.name),
             quoted(text),
         )
+    }
+
+    /// What to say of a column that holds this kind of thing.
+    fn unusable(&self, column: &Column, kind: &str) -> anyhow::Error {
+        let drop = words::option("--drop", &column.name);
+        let place = format!("{}, column {}", self.name, quoted(&column.name));
+        anyhow!("{place}: it holds {kind}, which is neither number nor text; use {drop}")
     }
 
     fn column_names(&self) -> impl ExactSizeIterator<Item = &str> {

@@ -110,12 +110,16 @@ impl Checkpoint {
         }
     }
 
-    /// What is known of this point.
+    /// What is known of this point; a gradient is as long as it.
     pub(crate) fn recall(&mut self, point: &[f64]) -> Result<Known> {
-        let here = Fingerprint::of(point);
+        let (here, length) = (Fingerprint::of(point), point.len());
         match self.past.pop_front() {
             None => Ok(Known::Nothing),
-            Some(Entry::Found { point, found }) if point == here => Ok(Known::Found(found)),
+            Some(Entry::Found { point, found })
+                if point == here && found.gradient.len() == length =>
+            {
+                Ok(Known::Found(found))
+            }
             Some(Entry::Failed { point }) if point == here => Ok(Known::Failed),
             Some(_) => Err(self.other()),
         }
@@ -253,7 +257,7 @@ mod tests {
     use super::*;
 
     fn found(value: f64) -> Found {
-        Found { value, gradient: vec![value, -1.0], memory: vec![7.0] }
+        Found { value, gradient: vec![-value], memory: vec![7.0] }
     }
 
     /// A file with one fit of three evaluations.

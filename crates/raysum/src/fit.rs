@@ -61,7 +61,7 @@ impl Config {
         data: &Dataset<'_>,
         start: Option<&Hyperparameters>,
         progress: &mut ProgressFn<'_>,
-        checkpoint: Option<&mut Checkpoint>,
+        mut checkpoint: Option<&mut Checkpoint>,
     ) -> Result<Vec<Model>> {
         let mut problem = Problem::new(self, data)?;
         let mut first = match start {
@@ -81,13 +81,9 @@ impl Config {
             let prior = problem.layout.prior(&problem.layout.hyperparameters(&first));
             problem.engine(self, None)?.check(&prior)?;
         }
-        let checkpoint = match checkpoint {
-            Some(checkpoint) => {
-                checkpoint.begin(fingerprint(self, data, &first))?;
-                Some(checkpoint)
-            }
-            None => None,
-        };
+        if let Some(checkpoint) = &mut checkpoint {
+            checkpoint.begin(fingerprint(self, data, &first))?;
+        }
         let setbacks = Setbacks::default();
         let mut search =
             Search { config: self, progress, evaluations: 0, setbacks, later: 0.0, checkpoint };

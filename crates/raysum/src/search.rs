@@ -102,13 +102,13 @@ impl Task<'_> {
     ) -> Result<f64> {
         let Some(checkpoint) = checkpoint else { return self.evaluate(theta, gradient, setbacks) };
         match checkpoint.recall(theta)? {
-            Known::Found(found) if found.gradient.len() == gradient.len() => {
+            Known::Found(found) => {
                 gradient.copy_from_slice(&found.gradient);
                 self.engine.remember(&found.memory);
                 Ok(found.value)
             }
             Known::Failed => self.evaluate(theta, gradient, setbacks),
-            Known::Found(_) | Known::Nothing => {
+            Known::Nothing => {
                 let value = self.evaluate(theta, gradient, setbacks)?;
                 let found =
                     || Found { value, gradient: gradient.to_vec(), memory: self.engine.memory() };

@@ -32,8 +32,6 @@ pub(crate) struct Encoded {
     pub(crate) kept: Vec<usize>,
     /// What could not be taken as it was.
     pub(crate) tally: Tally,
-    /// The columns that cannot be filled in: targets, weights, known noise.
-    pub(crate) needed: usize,
 }
 
 /// A feature's cells in the table at hand.
@@ -56,9 +54,9 @@ impl Encoding {
         with_target: bool,
     ) -> Result<(Encoded, Vec<String>)> {
         let encoded = self.apply_part(table, missing, with_target)?;
-        encoded.tally.check(&table.name, missing, encoded.needed)?;
+        encoded.tally.check(&table.name)?;
         let mut notes = self.notes.clone();
-        notes.extend(encoded.tally.notes(&table.name, missing, encoded.needed));
+        notes.extend(encoded.tally.notes(&table.name));
         Ok((encoded, notes))
     }
 
@@ -83,7 +81,6 @@ impl Encoding {
         }
         let mut tally = Tally::default();
         let kept = keep_rows(table, &columns, &needed, missing, &mut tally)?;
-        let needed = needed.len();
         let pick = |column: &Column| -> Result<Vec<f64>> {
             let values = numbers(table, column)?;
             Ok(kept.iter().map(|row| values[*row]).collect())
@@ -112,7 +109,7 @@ impl Encoding {
             tally.unknown.extend(unknown(feature, values, &kept));
         }
         let rows = kept.len();
-        Ok(Encoded { x, rows, cols, targets, weights, noise_std, kept, tally, needed })
+        Ok(Encoded { x, rows, cols, targets, weights, noise_std, kept, tally })
     }
 
     /// Writes one row's encoded features over zeros.
@@ -155,10 +152,7 @@ impl Feature {
         };
         let (texts, codes) = match &column.cells {
             Cells::Text { texts, codes } => (Cow::from(&texts[..]), Cow::from(&codes[..])),
-            Cells::Other(_) => {
-                table.check_usable(column)?;
-                Default::default()
-            }
+            Cells::Other(kind) => return Err(table.unusable(column, kind)),
             Cells::Number(values) => {
                 let (texts, codes) = spell(values);
                 (Cow::from(texts), Cow::from(codes))

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufRead, Seek, Write};
+use std::io::Seek;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
@@ -15,13 +15,14 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{DataType, Schema, TimeUnit};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
+use super::date::DAY;
 use super::draft::Draft;
 use super::input::{Format, Input};
+use super::read::check_names;
 use super::{Column, Table, words};
 
 /// Rows of a batch of a Parquet file; the others come as they were written.
 const BATCH_ROWS: usize = 8_192;
-const DAY: f64 = 86_400.0;
 
 /// A file of typed columns that is being read.
 pub(super) struct Batches<'a> {
@@ -180,10 +181,7 @@ fn add(array: &dyn Array, kind: &Kind, draft: &mut Draft) -> Result<()> {
 fn names(file: &str, schema: &Schema) -> Result<Vec<String>> {
     let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
     anyhow::ensure!(!names.is_empty(), "{file} has no columns");
-    for (k, name) in names.iter().enumerate() {
-        let twice = names[..k].contains(name);
-        anyhow::ensure!(!twice, "{file}: two columns are named {}", words::quoted(name));
-    }
+    check_names(file, &names)?;
     Ok(names)
 }
 
@@ -192,20 +190,13 @@ fn whole(input: &Input) -> Result<File> {
     if let Some(file) = input.file() {
         return file.with_context(|| format!("{} cannot be read", input.name()));
     }
-    let mut file = tempfile::tempfile().context("cannot make a temporary file")?;
-    let mut stream = input.stream()?;
-    loop {
-        let bytes =
-            stream.fill_buf().with_context(|| format!("{} cannot be read", input.name()))?;
-        if bytes.is_empty() {
-            break;
-        }
-        let found = bytes.len();
-        file.write_all(bytes).context("cannot write a temporary file")?;
-        stream.consume(found);
-    }
-    file.rewind().context("cannot read a temporary file")?;
-    Ok(file)
+    let spool = || -> Result<File> {
+        let mut file = tempfile::tempfile()?;
+        std::io::copy(&mut input.stream()?, &mut file)?;
+        file.rewind()?;
+        Ok(file)
+    };
+    spool().with_context(|| format!("{} cannot be put into a temporary file", input.name()))
 }
 
 thread_local! {

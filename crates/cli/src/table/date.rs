@@ -1,6 +1,7 @@
 //! Dates and times as numbers: days since the start of 1970, in UTC.
 
-const SECONDS: f64 = 86_400.0;
+/// Seconds of a day.
+pub(super) const DAY: f64 = 86_400.0;
 
 /// The days that a date stands for, if it is one: `2026-11-16`, `2026/11/16`, and with a time after a
 /// blank or a `T`: `12:30`, `12:30:05.25`, each with an offset `Z` or `+01:00` or none.
@@ -19,7 +20,7 @@ pub(super) fn days(text: &str) -> Option<f64> {
     }
     let days = f64::from(days_from_civil(year, month, day));
     Some(match time {
-        Some(time) => days + seconds(time)? / SECONDS,
+        Some(time) => days + seconds(time)? / DAY,
         None => days,
     })
 }

@@ -122,8 +122,7 @@ impl Input {
 
     /// What is in it.
     pub(super) fn format(&self) -> Result<Format> {
-        let compression = Compression::of(self.raw()?.fill_buf()?);
-        if matches!(self.bytes, Bytes::Stdin) && compression != Compression::None {
+        if matches!(self.bytes, Bytes::Stdin) && self.compression()? != Compression::None {
             // Looking inside would take the start away; what comes compressed through a pipe is text.
             return Ok(Format::Csv);
         }
@@ -152,25 +151,34 @@ impl Input {
     #[cfg(feature = "arrow")]
     pub(super) fn file(&self) -> Option<io::Result<File>> {
         let Bytes::File(path) = &self.bytes else { return None };
-        let compression = self.raw().ok()?.fill_buf().map(Compression::of).ok()?;
-        (compression == Compression::None).then(|| File::open(path))
+        (self.compression().ok()? == Compression::None).then(|| File::open(path))
     }
 
     /// The decompressed bytes.
     pub(super) fn stream(&self) -> Result<Box<dyn BufRead + '_>> {
-        let mut raw = self.raw()?;
-        let cannot = |error: &io::Error| anyhow!("{} cannot be read: {error}", self.name);
-        let compression = raw.fill_buf().map(Compression::of).map_err(|error| cannot(&error))?;
+        // Looked at first: standard input cannot be held twice.
+        let compression = self.compression()?;
+        let raw = self.raw()?;
         Ok(match compression {
             Compression::None => raw,
             Compression::Gzip => {
                 Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(raw)))
             }
             Compression::Zstd => {
-                let decoder = zstd::Decoder::with_buffer(raw).map_err(|error| cannot(&error))?;
+                let decoder =
+                    zstd::Decoder::with_buffer(raw).map_err(|error| self.cannot(&error))?;
                 Box::new(BufReader::with_capacity(1 << 16, decoder))
             }
         })
+    }
+
+    fn cannot(&self, error: &io::Error) -> anyhow::Error {
+        anyhow!("{} cannot be read: {error}", self.name)
+    }
+
+    /// How it is compressed: nothing is taken away by looking.
+    fn compression(&self) -> Result<Compression> {
+        self.raw()?.fill_buf().map(Compression::of).map_err(|error| self.cannot(&error))
     }
 
     /// The bytes as they are.
@@ -179,9 +187,7 @@ impl Input {
             Bytes::Memory(bytes) => Box::new(&bytes[..]),
             Bytes::Stdin => Box::new(io::stdin().lock()),
             Bytes::File(path) => {
-                let file = File::open(path);
-                let file =
-                    file.map_err(|error| anyhow!("{} cannot be read: {error}", self.name))?;
+                let file = File::open(path).map_err(|error| self.cannot(&error))?;
                 Box::new(BufReader::with_capacity(1 << 16, file))
             }
         })

@@ -89,10 +89,10 @@ impl Encoding {
             quoted(&column.name),
             option("--drop", &column.name),
         );
-        table.check_usable(column)?;
         let (kind, constant) = match &column.cells {
-            Cells::Other(_) => return Ok(()),
+            Cells::Other(kind) => return Err(table.unusable(column, kind)),
             Cells::Number(values) => {
+                table.check_usable(column)?;
                 let values = || values.iter().filter(|value| !value.is_nan());
                 // Dividing first keeps the sum of large numbers finite.
                 self.means.push(values().map(|value| value / present as f64).sum());

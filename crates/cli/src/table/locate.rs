@@ -80,9 +80,7 @@ impl Encoding {
             } else if names.len() == self.width {
                 Some(feature.position)
             } else {
-                // Without the columns that are not predicted from.
-                let before = self.beside().filter(|other| other.position < feature.position);
-                feature.position.checked_sub(before.count())
+                self.without_beside(feature.position)
             };
             if let Some(text) = place.and_then(|place| texts.get_mut(place)) {
                 *text = true;
@@ -91,12 +89,20 @@ impl Encoding {
         texts
     }
 
+    /// Where a column of the training file is in one without those that are not predicted from;
+    /// `None` for these.
+    fn without_beside(&self, position: usize) -> Option<usize> {
+        let itself = self.beside().any(|other| other.position == position);
+        let before = self.beside().filter(|other| other.position < position).count();
+        (!itself).then(|| position - before)
+    }
+
     fn locate_by_position<'a>(&self, table: &'a Table, with_target: bool) -> Result<Located<'a>> {
         let found = table.columns.len();
-        let beside: Vec<usize> = self.beside().map(|place| place.position).collect();
-        let shifted = found + beside.len() == self.width && !with_target;
+        let beside = self.beside().count();
+        let shifted = found + beside == self.width && !with_target;
         if found != self.width && !shifted {
-            let without = match beside.len() {
+            let without = match beside {
                 _ if with_target => String::new(),
                 1 => format!(", or {} without the target", self.width.saturating_sub(1)),
                 more => {
@@ -118,8 +124,7 @@ impl Encoding {
             if !shifted {
                 return Some(&table.columns[position]);
             }
-            let before = beside.iter().filter(|other| **other < position).count();
-            (!beside.contains(&position)).then(|| &table.columns[position - before])
+            self.without_beside(position).map(|position| &table.columns[position])
         }))
     }
 }

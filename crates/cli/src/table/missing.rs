@@ -48,6 +48,11 @@ pub(super) fn keep_rows(
     let holes = columns.iter().filter(with_gaps).map(|column| column.name.clone());
     tally.rows = table.rows();
     tally.kept = kept.len();
+    tally.why = match missing {
+        Missing::Mean if needed.len() == 1 => "the target is missing",
+        Missing::Mean => "a target, weight or noise is missing",
+        Missing::Error | Missing::Drop => "a value is missing",
+    };
     tally.gaps = holes.collect();
     tally.filled.0 = kept.iter().map(|row| gaps[*row]).sum();
     tally.filled.1 = kept.iter().filter(|row| gaps[**row] > 0).count();

@@ -213,18 +213,22 @@ fn header(file: &str, first: &Record) -> Result<Vec<String>> {
             field.clone_into(name);
         }
     }
+    check_names(&format!("{file}, line {}", first.line), &names)?;
+    Ok(names)
+}
+
+/// Fails if two columns have the same name.
+pub(super) fn check_names(place: &str, names: &[String]) -> Result<()> {
     let mut seen = HashMap::new();
     for (position, name) in names.iter().enumerate() {
         if let Some(earlier) = seen.insert(name, position) {
             bail!(
-                "{file}, line {}: columns {earlier} and {position} (counted from 0) are both \
-                 named {}",
-                first.line,
+                "{place}: columns {earlier} and {position} (counted from 0) are both named {}",
                 quoted(name),
             );
         }
     }
-    Ok(names)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use anyhow::{Result, ensure};
 
-use super::Missing;
 use super::words::{count, every, names, quoted};
 
 /// How many unknown categories a note lists.
@@ -15,6 +14,8 @@ pub(crate) struct Tally {
     pub(super) rows: usize,
     /// Rows that are left.
     pub(super) kept: usize,
+    /// Why the others are not.
+    pub(super) why: &'static str,
     /// Missing cells that were filled in, and the rows they are in.
     pub(super) filled: (usize, usize),
     /// The columns they are in.
@@ -51,6 +52,7 @@ impl Tally {
     pub(crate) fn merge(&mut self, other: Tally) {
         self.rows += other.rows;
         self.kept += other.kept;
+        self.why = other.why;
         self.filled = (self.filled.0 + other.filled.0, self.filled.1 + other.filled.1);
         for name in other.gaps {
             if !self.gaps.contains(&name) {
@@ -69,18 +71,18 @@ impl Tally {
     }
 
     /// Fails if no row is left.
-    pub(crate) fn check(&self, file: &str, missing: Missing, needed: usize) -> Result<()> {
-        let why = reason(missing, needed);
+    pub(crate) fn check(&self, file: &str) -> Result<()> {
+        let why = self.why;
         ensure!(self.kept > 0, "{file}: {why} in every row, so none is left");
         Ok(())
     }
 
     /// What the user should hear, in whole sentences.
-    pub(crate) fn notes(&self, file: &str, missing: Missing, needed: usize) -> Vec<String> {
+    pub(crate) fn notes(&self, file: &str) -> Vec<String> {
         let mut notes = Vec::new();
         let left_out = self.rows - self.kept;
         if left_out > 0 {
-            let (rows, why) = (count(self.rows, "row"), reason(missing, needed));
+            let (rows, why) = (count(self.rows, "row"), self.why);
             notes.push(format!("{file}: {left_out} of {rows} left out because {why}"));
         }
         if self.filled.0 > 0 {
@@ -105,15 +107,6 @@ impl Tally {
     }
 }
 
-/// Why rows are left out, where so many columns cannot be filled in.
-fn reason(missing: Missing, needed: usize) -> &'static str {
-    match missing {
-        Missing::Mean if needed == 1 => "the target is missing",
-        Missing::Mean => "a target, weight or noise is missing",
-        Missing::Error | Missing::Drop => "a value is missing",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,7 +116,8 @@ mod tests {
         let mut unknown = Unknown { column: "c".into(), rows: 0, first: Vec::new() };
         ["k", "l", "k", "m"].into_iter().for_each(|c| unknown.add(c));
         let gaps = vec!["a".to_string()];
-        let part = Tally { rows: 5, kept: 4, filled: (2, 1), gaps, unknown: vec![unknown.clone()] };
+        let (why, unknown) = ("the target is missing", vec![unknown]);
+        let part = Tally { rows: 5, kept: 4, why, filled: (2, 1), gaps, unknown };
         let mut other = part.clone();
         other.gaps = vec!["b".into()];
         other.unknown[0].first = ["m", "n", "o", "p", "q"].map(String::from).into();
@@ -132,7 +126,7 @@ mod tests {
         whole.merge(other);
         assert_eq!((whole.rows, whole.kept, whole.filled), (10, 8, (4, 2)));
         assert_eq!(
-            whole.notes("t.csv", Missing::Mean, 1),
+            whole.notes("t.csv"),
             [
                 "t.csv: 2 of 10 rows left out because the target is missing",
                 "t.csv: 4 missing cells in 2 rows filled with the training means (columns 'a', \

@@ -179,10 +179,12 @@ pub(super) fn resealed(bytes: &[u8]) -> Option<Vec<u8>> {
     let arrays = views.iter().map(|(name, view)| (name.as_str(), view.data()));
     let right = checksum(envelope.content.get(), arrays.collect());
     let wrong = envelope.checksum.as_bytes();
+    if wrong.len() != right.len() {
+        return None;
+    }
     let at = bytes.windows(wrong.len()).position(|w| w == wrong)?;
     let mut resealed = bytes.to_vec();
-    (wrong.len() == right.len())
-        .then(|| resealed[at..at + right.len()].copy_from_slice(right.as_bytes()))?;
+    resealed[at..at + right.len()].copy_from_slice(right.as_bytes());
     Some(resealed)
 }
 
