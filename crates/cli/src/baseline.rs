@@ -27,7 +27,9 @@ fn spread(mean: Vec<f64>, variance: f64) -> Prediction {
 }
 
 fn with_one(x: MatrixRef<'_>, row: usize) -> Vec<f64> {
-    std::iter::once(1.0).chain((0..x.columns()).map(|j| x.at(row, j))).collect()
+    let mut values = vec![1.0; 1 + x.columns()];
+    x.copy_row(row, &mut values[1..]);
+    values
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

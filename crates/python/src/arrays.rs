@@ -103,8 +103,16 @@ pub(crate) fn not_finite(
         if x.check_finite().is_ok() {
             return Ok(None);
         }
-        let places = (0..x.rows()).flat_map(|i| (0..x.columns()).map(move |j| (i, j)));
-        let mut bad = places.filter(|(i, j)| !x.at(*i, *j).is_finite());
-        Ok(bad.next().map(|(row, column)| (row, column, 1 + bad.count())))
+        let (mut first, mut count) = (None, 0);
+        let mut values = vec![0.0; x.columns()];
+        for row in 0..x.rows() {
+            x.copy_row(row, &mut values);
+            let bad = values.iter().enumerate().filter(|(_, value)| !value.is_finite());
+            for (column, _) in bad {
+                first.get_or_insert((row, column));
+                count += 1;
+            }
+        }
+        Ok(first.map(|(row, column)| (row, column, count)))
     })
 }

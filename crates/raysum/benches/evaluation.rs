@@ -5,7 +5,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use faer::{Accum, Mat, Par, linalg::matmul::matmul};
 use rand_distr::{Distribution, StandardNormal};
 use raysum::engine::weight::{Use, Weight};
-use raysum::engine::{AdditiveKernel, Engine, Prior};
+use raysum::engine::{AdditiveKernel, Engine, Observations, Prior};
 use raysum::rng::{Purpose, stream};
 use raysum::{Directions, Matrix, Projections, Scaler, StandardRows, SubKernel};
 use std::time::{Duration, Instant};
@@ -81,7 +81,8 @@ fn evaluation(criterion: &mut Criterion) {
         let y: Vec<f64> = (0..rows).map(|i| x[(i, 0)].sin() + normal()).collect();
         let scaler = Scaler::fit((&x).into(), &y);
         let y = scaler.apply_y(&y);
-        let mut engine = Weight::new(StandardRows::new((&x).into(), &scaler), y);
+        let mut engine =
+            Weight::new(StandardRows::new((&x).into(), &scaler), Observations::from(y));
         for (name, scale) in [("p200", 0.36), ("p600", 1.8)] {
             let prior = prior(scale);
             let p = engine.feature_map(&prior, Use::Likelihood).unwrap().len();

@@ -5,11 +5,11 @@
 //! X ~ N(0, I) with 100 columns, y = Σ sin(x_i) + 0.01 ε. Prints one JSON object.
 
 use rand_distr::{Distribution, StandardNormal};
-use raysum::engine::Engine;
 use raysum::engine::auto::Auto;
 use raysum::engine::dense::Dense;
 use raysum::engine::ski::{Ski, SkiOptions};
 use raysum::engine::weight::Weight;
+use raysum::engine::{Engine, Observations};
 use raysum::optimize::{Adam, adam};
 use raysum::rng::{Purpose, stream};
 use raysum::{Config, Layout, Matrix, Projections, Scaler, StandardRows};
@@ -42,13 +42,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let standard = StandardRows::new((&x).into(), &scaler);
     let y = scaler.apply_y(&y);
     let mut engine: Box<dyn Engine> = match kind.as_str() {
-        "auto" => Box::new(Auto::new(standard, y)),
+        "auto" => Box::new(Auto::new(standard, Observations::from(y))),
         "dense" => Box::new(Dense::new(standard.block(0..rows), y)),
         "ski" => {
             let options = SkiOptions { grid: Some(GRID), ..SkiOptions::default() };
             Box::new(Ski::new(standard, y, options, 0))
         }
-        "weight" => Box::new(Weight::new(standard, y)),
+        "weight" => Box::new(Weight::new(standard, Observations::from(y))),
         other => return Err(format!("unknown engine {other}").into()),
     };
     let start = layout.start();

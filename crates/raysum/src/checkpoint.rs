@@ -236,11 +236,8 @@ impl Fingerprint {
     }
 
     pub(crate) fn data(&mut self, data: &Dataset<'_>) {
-        let mut row = vec![0.0; data.columns()];
-        for i in 0..data.rows() {
-            data.x().copy_row(i, &mut row);
-            self.numbers(&row);
-        }
+        let columns = data.columns();
+        data.x().in_blocks(|_, rows| rows.chunks(columns).for_each(|row| self.numbers(row)));
         let others = [data.weights(), data.noise_std()];
         for part in data.targets().iter().copied().map(Some).chain(others) {
             self.numbers(part.unwrap_or_default());

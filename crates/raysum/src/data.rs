@@ -1,8 +1,12 @@
 //! Matrices and data sets, checked for shape and finiteness when they are made.
 
 mod distinct;
+mod store;
+mod view;
 
 pub(crate) use distinct::Distinct;
+pub use store::RowStore;
+pub use view::MatrixRef;
 
 use crate::error::{Error, Result};
 
@@ -104,111 +108,6 @@ impl std::ops::IndexMut<(usize, usize)> for Matrix {
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut f64 {
         debug_assert!(j < self.columns);
         &mut self.data[i * self.columns + j]
-    }
-}
-
-/// A borrowed matrix of any layout: row-major, column-major or strided.
-#[derive(Clone, Copy, Debug)]
-pub struct MatrixRef<'a> {
-    data: &'a [f64],
-    rows: usize,
-    columns: usize,
-    row_stride: usize,
-    column_stride: usize,
-    /// Which rows of the data these are, if not all in order.
-    chosen: Option<&'a [usize]>,
-}
-
-impl<'a> MatrixRef<'a> {
-    /// A view of `rows × columns` values stored row by row.
-    pub fn from_row_major(rows: usize, columns: usize, data: &'a [f64]) -> Result<Self> {
-        Self::strided(rows, columns, data, columns, 1)
-    }
-
-    /// A view of `rows × columns` values stored column by column.
-    pub fn from_column_major(rows: usize, columns: usize, data: &'a [f64]) -> Result<Self> {
-        Self::strided(rows, columns, data, 1, rows)
-    }
-
-    /// One column.
-    pub fn from_column(data: &'a [f64]) -> Self {
-        let rows = data.len();
-        Self { data, rows, columns: 1, row_stride: 1, column_stride: 1, chosen: None }
-    }
-
-    fn strided(
-        rows: usize,
-        columns: usize,
-        data: &'a [f64],
-        row_stride: usize,
-        column_stride: usize,
-    ) -> Result<Self> {
-        if rows.checked_mul(columns) != Some(data.len()) {
-            return Err(Error::Shape { rows, columns, len: data.len() });
-        }
-        Ok(Self { data, rows, columns, row_stride, column_stride, chosen: None })
-    }
-
-    /// Number of rows.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Number of columns.
-    pub fn columns(&self) -> usize {
-        self.columns
-    }
-
-    /// Entry `(i, j)`.
-    #[inline]
-    pub fn at(&self, i: usize, j: usize) -> f64 {
-        let row = self.chosen.map_or(i, |rows| rows[i]);
-        self.data[row * self.row_stride + j * self.column_stride]
-    }
-
-    /// Copies row `i`.
-    #[inline]
-    pub fn copy_row(&self, i: usize, out: &mut [f64]) {
-        let row = self.chosen.map_or(i, |rows| rows[i]) * self.row_stride;
-        if self.column_stride == 1 {
-            out.copy_from_slice(&self.data[row..row + self.columns]);
-        } else {
-            let values = self.data[row..].iter().step_by(self.column_stride);
-            out.iter_mut().zip(values).for_each(|(o, v)| *o = *v);
-        }
-    }
-
-    /// The rows with these indices, in this order, without a copy. Choices do not nest.
-    #[must_use]
-    pub fn choose(self, rows: &'a [usize]) -> Self {
-        debug_assert!(self.chosen.is_none());
-        Self { rows: rows.len(), chosen: Some(rows), ..self }
-    }
-
-    /// Fails on the first value that is NaN or infinite.
-    pub fn check_finite(&self) -> Result<()> {
-        for row in 0..self.rows {
-            for column in 0..self.columns {
-                let value = self.at(row, column);
-                if !value.is_finite() {
-                    return Err(Error::NotFiniteX { row, column, value });
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl<'a> From<&'a Matrix> for MatrixRef<'a> {
-    fn from(m: &'a Matrix) -> Self {
-        MatrixRef {
-            data: &m.data,
-            rows: m.rows,
-            columns: m.columns,
-            row_stride: m.columns,
-            column_stride: 1,
-            chosen: None,
-        }
     }
 }
 
@@ -380,22 +279,5 @@ mod tests {
         assert!(matches!(Dataset::new(&x, &[0.0]), Err(Error::TooFewRows { rows: 1 })));
         let x = Matrix::zeros(2, 0);
         assert!(matches!(Dataset::new(&x, &[0.0; 2]), Err(Error::NoColumns)));
-    }
-
-    #[test]
-    fn both_layouts_read_the_same() {
-        let by_row = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-        let by_column = [1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
-        let a = MatrixRef::from_row_major(2, 3, &by_row).unwrap();
-        let b = MatrixRef::from_column_major(2, 3, &by_column).unwrap();
-        for (i, value) in by_row.into_iter().enumerate() {
-            assert_eq!((a.at(i / 3, i % 3), b.at(i / 3, i % 3)), (value, value));
-        }
-        let (mut from_a, mut from_b) = ([0.0; 3], [0.0; 3]);
-        a.choose(&[1]).copy_row(0, &mut from_a);
-        b.copy_row(1, &mut from_b);
-        assert_eq!((from_a, from_b), ([4.0, 5.0, 6.0], [4.0, 5.0, 6.0]));
-        let chosen = b.choose(&[1, 1, 0]);
-        assert_eq!((chosen.rows(), chosen.at(1, 2), chosen.at(2, 0)), (3, 6.0, 1.0));
     }
 }

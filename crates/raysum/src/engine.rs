@@ -9,6 +9,7 @@ pub mod auto;
 pub mod dense;
 mod observations;
 pub(crate) mod path;
+pub(crate) mod reading;
 pub mod ski;
 mod streams;
 pub mod weight;

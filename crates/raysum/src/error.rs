@@ -268,6 +268,14 @@ pub enum Error {
         /// What the system said.
         reason: std::io::Error,
     },
+    /// Rows could not be written to a temporary file, or not be read from it again.
+    #[error("{}: rows cannot be kept in a temporary file there ({reason})", .folder.display())]
+    Store {
+        /// The folder of the file.
+        folder: PathBuf,
+        /// What the system said.
+        reason: std::io::Error,
+    },
     /// The file is something else than a checkpoint.
     #[error("{}: not a checkpoint; name a file that does not exist yet, or one of a fit that was ended", .path.display())]
     NotACheckpoint {

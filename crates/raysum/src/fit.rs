@@ -4,6 +4,7 @@ use crate::checkpoint::{Checkpoint, Fingerprint};
 use crate::config::{Config, EngineChoice, Optimizer};
 use crate::data::{Dataset, Distinct, Matrix, MatrixRef};
 use crate::engine::auto::{self, Auto};
+use crate::engine::reading::Reading;
 use crate::engine::ski::Ski;
 use crate::engine::weight::Weight;
 use crate::engine::{Engine, Observations};
@@ -249,6 +250,7 @@ impl<'a> Problem<'a> {
         let scalers = Scaler::of_targets(merged.as_ref().unwrap_or(data));
         let merged = merged.map(|merged| Observations::standardised(&merged, &scalers));
         let distinct = distinct.map(Distinct::into_x).zip(merged);
+        data.x().check_read()?;
         let observations = Observations::standardised(data, &scalers);
         Ok(Self { x: data.x(), observations, distinct, scalers, layout })
     }
@@ -268,8 +270,7 @@ impl<'a> Problem<'a> {
 
     /// The rows with these numbers.
     fn rows(&self, chosen: &[usize]) -> (Matrix, Observations) {
-        let x = Matrix::from_fn(chosen.len(), self.x.columns(), |i, j| self.x.at(chosen[i], j));
-        (x, self.observations.gather(chosen))
+        (self.x.gather(chosen), self.observations.gather(chosen))
     }
 
     /// What was observed of some rows, or all.
@@ -285,14 +286,17 @@ impl<'a> Problem<'a> {
     ) -> Result<Box<dyn Engine + 'b>> {
         let (x, y) = (some.map_or(self.x, |(x, _)| x.into()), self.observations_of(some));
         let rows = StandardRows::new(x, &self.scalers[0]);
-        Ok(match config.engine {
-            EngineChoice::Auto => Box::new(Auto::new(rows, y.clone())),
+        let engine: Box<dyn Engine + 'b> = match config.engine {
+            EngineChoice::Auto => Box::new(Auto::new(rows, y)),
             EngineChoice::Dense => Box::new(auto::dense(&rows, y.clone())?),
             EngineChoice::Ski => {
                 Box::new(Ski::new(rows, y.clone(), config.ski.clone(), config.seed))
             }
-            EngineChoice::Weight => Box::new(Weight::new(rows, y.clone())),
-        })
+            EngineChoice::Weight => Box::new(Weight::new(rows, y)),
+        };
+        // All rows may be in a file, and not all engines read them only now.
+        self.x.check_read()?;
+        Ok(Box::new(Reading::new(engine, self.x)))
     }
 
     /// What learning directions starts from, its layout and θ: the model that has the same
@@ -378,7 +382,7 @@ impl<'a> Problem<'a> {
                 posterior,
                 report,
             );
-            model.learn_relevance(self.x, self.observations.weights.as_deref());
+            model.learn_relevance(self.x, self.observations.weights.as_deref())?;
             models.push(model);
         }
         Ok(models)

@@ -29,7 +29,7 @@ mod views;
 
 pub use checkpoint::Checkpoint;
 pub use config::{Config, Degrees, EngineChoice, Optimizer};
-pub use data::{Dataset, Matrix, MatrixRef};
+pub use data::{Dataset, Matrix, MatrixRef, RowStore};
 pub use engine::ski::SkiOptions;
 pub use error::{Error, Result};
 pub use expected::{DirectionLaw, expected_kernel};

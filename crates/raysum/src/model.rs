@@ -232,7 +232,11 @@ impl Model {
     }
 
     /// Runs `body` on standardised blocks of rows, over all threads, and returns in order.
-    fn by_block<T: Send>(&self, x: MatrixRef<'_>, body: impl Fn(&Matrix) -> T + Sync) -> Vec<T> {
+    fn by_block<T: Send>(
+        &self,
+        x: MatrixRef<'_>,
+        body: impl Fn(&Matrix) -> T + Sync,
+    ) -> Result<Vec<T>> {
         self.by_range(x, |_, rows| body(rows))
     }
 
@@ -241,18 +245,20 @@ impl Model {
         &self,
         x: MatrixRef<'_>,
         body: impl Fn(Range<usize>, &Matrix) -> T + Sync,
-    ) -> Vec<T> {
+    ) -> Result<Vec<T>> {
         let starts: Vec<usize> = (0..x.rows()).step_by(BLOCK).collect();
         let rows = |start: usize| -> Range<usize> { start..(start + BLOCK).min(x.rows()) };
         let standard = StandardRows::new(x, &self.scaler);
         let run = |start| body(rows(start), &standard.block(rows(start)));
-        starts.into_par_iter().map(run).collect()
+        let blocks = starts.into_par_iter().map(run).collect();
+        x.check_read()?;
+        Ok(blocks)
     }
 
     /// The mean at each row of `x` alone: that of [`Model::predict`], at a fraction of its cost.
     pub fn predict_mean<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Vec<f64>> {
         let x = self.check(x)?;
-        let blocks = self.by_block(x, |rows| self.posterior.mean(&self.prior, rows));
+        let blocks = self.by_block(x, |rows| self.posterior.mean(&self.prior, rows))?;
         let mean = blocks.into_iter().flatten().map(|m| self.scaler.undo_mean(m));
         let mean: Vec<f64> = mean.collect();
         match mean.iter().position(|m| !m.is_finite()) {
@@ -264,7 +270,7 @@ impl Model {
     /// Mean and variances at each row of `x`.
     pub fn predict<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Prediction> {
         let x = self.check(x)?;
-        let blocks = self.by_block(x, |rows| self.posterior.marginals(&self.prior, rows));
+        let blocks = self.by_block(x, |rows| self.posterior.marginals(&self.prior, rows))?;
         self.in_units(&join(blocks), None)
     }
 
@@ -277,7 +283,7 @@ impl Model {
     ) -> Result<Prediction> {
         let x = self.check(x)?;
         check_noise_std(x.rows(), noise_std)?;
-        let blocks = self.by_block(x, |rows| self.posterior.marginals(&self.prior, rows));
+        let blocks = self.by_block(x, |rows| self.posterior.marginals(&self.prior, rows))?;
         let known: Vec<f64> = noise_std.iter().map(|s| self.scaler.y.scaled_square(*s)).collect();
         self.in_units(&join(blocks), Some(&known))
     }
@@ -317,7 +323,7 @@ impl Model {
     /// predicted mean.
     pub fn components<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Vec<Component>> {
         let x = self.check(x)?;
-        let blocks = self.by_block(x, |rows| self.posterior.components(&self.prior, rows));
+        let blocks = self.by_block(x, |rows| self.posterior.components(&self.prior, rows))?;
         let mut parts: Vec<Vec<Marginals>> =
             self.prior.kernel.degrees.iter().map(|_| Vec::new()).collect();
         for block in blocks {
@@ -344,7 +350,7 @@ impl Model {
     pub fn mean_gradient<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Matrix> {
         let x = self.check(x)?;
         let mut data = Vec::with_capacity(x.rows() * x.columns());
-        for block in self.by_block(x, |rows| self.standardised_gradient(rows)) {
+        for block in self.by_block(x, |rows| self.standardised_gradient(rows))? {
             for i in 0..block.rows() {
                 let in_units = block.row(i).iter().zip(&self.scaler.x).map(|(slope, column)| {
                     let scaled = slope * self.scaler.y.std / column.std;
@@ -362,7 +368,11 @@ impl Model {
     }
 
     /// Fills in [`Model::relevance`] from the training rows.
-    pub(crate) fn learn_relevance(&mut self, x: MatrixRef<'_>, weights: Option<&[f64]>) {
+    pub(crate) fn learn_relevance(
+        &mut self,
+        x: MatrixRef<'_>,
+        weights: Option<&[f64]>,
+    ) -> Result<()> {
         let mut sums = vec![0.0; self.columns()];
         let squares = self.by_range(x, |range, rows| {
             let gradient = self.standardised_gradient(rows);
@@ -372,7 +382,7 @@ impl Model {
                 sums.iter_mut().zip(gradient.row(i)).for_each(|(s, g)| *s += weight * g * g);
             }
             sums
-        });
+        })?;
         for block in squares {
             sums.iter_mut().zip(block).for_each(|(s, b)| *s += b);
         }
@@ -382,6 +392,7 @@ impl Model {
         }
         let total: f64 = sums.iter().sum();
         self.relevance = if total > 0.0 { sums.iter().map(|s| s / total).collect() } else { sums };
+        Ok(())
     }
 }
 

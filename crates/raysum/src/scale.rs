@@ -23,7 +23,11 @@ pub struct Standard {
 impl Standard {
     /// Mean and standard deviation of `values`.
     pub fn of(values: &[f64]) -> Self {
-        Self::of_few(MatrixRef::from_column(values), None, 0..1)[0]
+        Self::of_column(values, None)
+    }
+
+    fn of_column(values: &[f64], weights: Option<&[f64]>) -> Self {
+        Self::of_weighted(MatrixRef::from_column(values), weights)[0]
     }
 
     /// Mean and standard deviation of every column, without overflow or cancellation for any
@@ -33,43 +37,24 @@ impl Standard {
     }
 
     fn of_weighted(x: MatrixRef<'_>, weights: Option<&[f64]>) -> Vec<Self> {
-        let starts: Vec<usize> = (0..x.columns()).step_by(TOGETHER).collect();
-        let end = |start: usize| (start + TOGETHER).min(x.columns());
-        let few = |start: usize| Self::of_few(x, weights, start..end(start));
-        starts.into_par_iter().flat_map_iter(few).collect()
-    }
-
-    /// Some columns at once, because in a matrix stored by rows they come together.
-    fn of_few(x: MatrixRef<'_>, weights: Option<&[f64]>, columns: Range<usize>) -> Vec<Self> {
         // Weights are divided by the largest too: their sum must not overflow.
         let heaviest = weights.map_or(1.0, |w| w.iter().fold(0.0_f64, |m, w| m.max(*w)));
         let weight = |i: usize| weights.map_or(1.0, |w| w[i] / heaviest);
-        let mut largest = [0.0_f64; TOGETHER];
-        let mut constant = [true; TOGETHER];
-        let mut first = [0.0; TOGETHER];
-        if x.rows() > 0 {
-            columns.clone().zip(&mut first).for_each(|(j, first)| *first = x.at(0, j));
-        }
-        each(x, &columns, |_, c, v| {
-            largest[c] = largest[c].max(v.abs());
-            constant[c] &= v == first[c];
-        });
-        let shifted = |c: usize, v: f64| v / largest[c] - first[c] / largest[c];
         let n: f64 = (0..x.rows()).map(weight).sum();
-        let mut mean = [0.0; TOGETHER];
-        each(x, &columns, |i, c, v| mean[c] += weight(i) * shifted(c, v));
-        mean.iter_mut().for_each(|m| *m /= n);
-        let mut variance = [0.0; TOGETHER];
-        each(x, &columns, |i, c, v| variance[c] += weight(i) * (shifted(c, v) - mean[c]).powi(2));
-        let standard = |c: usize| {
-            if constant[c] {
-                return Self { mean: first[c], std: 0.0 };
+        let mut columns = vec![Measured::default(); x.columns()];
+        each(x, &mut columns, |i, column, v| {
+            if i == 0 {
+                *column = Measured { first: v, constant: true, ..Measured::default() };
             }
-            let std = ((variance[c] / n).sqrt() * largest[c]).max(f64::MIN_POSITIVE);
-            // Two halves, because first + mean·largest may overflow on the way.
-            Self { mean: ((first[c] / largest[c]) + mean[c]) * largest[c], std }
-        };
-        (0..columns.len()).map(standard).collect()
+            column.largest = column.largest.max(v.abs());
+            column.constant &= v == column.first;
+        });
+        each(x, &mut columns, |i, column, v| column.mean += weight(i) * column.shifted(v));
+        columns.iter_mut().for_each(|column| column.mean /= n);
+        each(x, &mut columns, |i, column, v| {
+            column.variance += weight(i) * (column.shifted(v) - column.mean).powi(2);
+        });
+        columns.iter().map(|column| column.standard(n)).collect()
     }
 
     /// The standardised value. Everything in a constant column becomes 0: it carries nothing.
@@ -94,12 +79,50 @@ impl Standard {
     }
 }
 
-/// Hands over every value of some columns, row after row, with its row and its place among the
-/// columns.
-fn each(x: MatrixRef<'_>, columns: &Range<usize>, mut add: impl FnMut(usize, usize, f64)) {
-    for i in 0..x.rows() {
-        columns.clone().enumerate().for_each(|(c, j)| add(i, c, x.at(i, j)));
+/// A column while it is measured.
+#[derive(Clone, Copy, Default)]
+struct Measured {
+    first: f64,
+    constant: bool,
+    /// The largest absolute value.
+    largest: f64,
+    /// Mean and variance of the shifted values, or their sums so far.
+    mean: f64,
+    variance: f64,
+}
+
+impl Measured {
+    /// The value in units of the largest, from the first one.
+    fn shifted(&self, value: f64) -> f64 {
+        value / self.largest - self.first / self.largest
     }
+
+    /// The result, where rows count n times in all.
+    fn standard(&self, n: f64) -> Standard {
+        let Self { first, largest, mean, .. } = *self;
+        if self.constant {
+            return Standard { mean: first, std: 0.0 };
+        }
+        let std = ((self.variance / n).sqrt() * largest).max(f64::MIN_POSITIVE);
+        // Two halves, because first + mean·largest may overflow on the way.
+        Standard { mean: ((first / largest) + mean) * largest, std }
+    }
+}
+
+/// Hands over every value with its row and its column, down each column.
+fn each(
+    x: MatrixRef<'_>,
+    columns: &mut [Measured],
+    add: impl Fn(usize, &mut Measured, f64) + Sync,
+) {
+    x.in_blocks(|first, values| {
+        columns.par_chunks_mut(TOGETHER).enumerate().for_each(|(group, columns)| {
+            for (k, row) in values.chunks(x.columns()).enumerate() {
+                let values = &row[group * TOGETHER..];
+                columns.iter_mut().zip(values).for_each(|(column, v)| add(first + k, column, *v));
+            }
+        });
+    });
 }
 
 /// Standardisation of X and of y.
@@ -125,7 +148,7 @@ impl Scaler {
     }
 
     fn of_target(y: &[f64], weights: Option<&[f64]>) -> Standard {
-        let mut target = Standard::of_few(MatrixRef::from_column(y), weights, 0..1)[0];
+        let mut target = Standard::of_column(y, weights);
         if target.std == 0.0 {
             // A constant target says nothing of its scale; its own size is the best guess, and
             // keeps every predicted standard deviation finite and above 0.
@@ -180,11 +203,7 @@ impl<'a> StandardRows<'a> {
 
     /// Some rows as they came, in this order.
     pub fn gather(&self, rows: &[usize]) -> Matrix {
-        let mut out = Matrix::zeros(rows.len(), self.x.columns());
-        for (i, &row) in rows.iter().enumerate() {
-            self.x.copy_row(row, out.row_mut(i));
-        }
-        out
+        self.x.gather(rows)
     }
 
     /// Other rows under the same scaler.
@@ -206,10 +225,9 @@ impl<'a> StandardRows<'a> {
     /// A standardised copy of some rows.
     pub fn block(&self, range: Range<usize>) -> Matrix {
         let mut out = Matrix::zeros(range.len(), self.columns.len());
-        for (row, out) in range.zip(out.as_mut_slice().chunks_mut(self.columns.len().max(1))) {
-            self.x.copy_row(row, out);
-            self.standardise(out);
-        }
+        self.x.copy_rows(range, out.as_mut_slice());
+        let rows = out.as_mut_slice().chunks_mut(self.columns.len().max(1));
+        rows.for_each(|row| self.standardise(row));
         out
     }
 
@@ -262,7 +280,7 @@ mod tests {
     #[test]
     fn weights_count_as_repetitions() {
         let (few, weights) = ([1.0, 5.0, -2.0], [1.0, 3.0, 2.0]);
-        let weighted = Standard::of_few(MatrixRef::from_column(&few), Some(&weights), 0..1)[0];
+        let weighted = Standard::of_column(&few, Some(&weights));
         let repeated = of(&[1.0, 5.0, 5.0, 5.0, -2.0, -2.0]);
         assert!((weighted.mean - repeated.mean).abs() < 1e-15);
         assert!((weighted.std - repeated.std).abs() < 1e-15);

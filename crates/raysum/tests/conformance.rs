@@ -1,7 +1,7 @@
 //! One suite that every engine passes: the same likelihood, gradient and predictions.
 
 use raysum::engine::weight::{Use, Weight};
-use raysum::engine::{Engine, Prior};
+use raysum::engine::{Engine, Observations, Prior};
 use raysum::{Config, Dataset, EngineChoice, Matrix, StandardRows, SubKernel};
 
 mod common;
@@ -133,7 +133,7 @@ fn merged_shards_equal_the_whole() {
     for shard in [3, 0, 6, 1, 5, 2, 4] {
         let x = case.x.gather(&shards[shard]);
         let y: Vec<f64> = shards[shard].iter().map(|&i| case.y[i]).collect();
-        let part = Weight::new(StandardRows::new((&x).into(), &scaler), y);
+        let part = Weight::new(StandardRows::new((&x).into(), &scaler), Observations::from(y));
         merged.merge(&part.statistics(&map, &case.prior)).unwrap();
     }
     assert_eq!(merged.rows, expected.rows);

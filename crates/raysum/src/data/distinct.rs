@@ -25,8 +25,9 @@ impl Distinct {
             return None;
         }
         let mut order: Vec<usize> = (0..data.rows()).collect();
-        order.sort_by(|a, b| compare(data, *a, *b));
-        let groups = order.chunk_by(|a, b| compare(data, *a, *b) == Ordering::Equal);
+        let x = data.x().gather(&order);
+        order.sort_by(|a, b| compare(&x, data, *a, *b));
+        let groups = order.chunk_by(|a, b| compare(&x, data, *a, *b) == Ordering::Equal);
         let (mut rows, mut weights) = (Vec::new(), Vec::new());
         for group in groups {
             rows.push(group[0]);
@@ -37,7 +38,7 @@ impl Distinct {
         }
         let pick = |values: &[f64]| rows.iter().map(|i| values[*i]).collect();
         Some(Self {
-            x: Matrix::from_fn(rows.len(), data.columns(), |i, j| data.x().at(rows[i], j)),
+            x: x.gather(&rows),
             targets: data.targets().iter().map(|y| pick(y)).collect(),
             weights,
             noise_std: data.noise_std().map(pick),
@@ -61,9 +62,9 @@ impl Distinct {
 }
 
 /// By inputs, then by what was observed there; all of it is finite.
-fn compare(data: &Dataset<'_>, a: usize, b: usize) -> Ordering {
+fn compare(x: &Matrix, data: &Dataset<'_>, a: usize, b: usize) -> Ordering {
     let order = |u: f64, v: f64| u.partial_cmp(&v).unwrap_or(Ordering::Equal);
-    let inputs = (0..data.columns()).map(|j| order(data.x().at(a, j), data.x().at(b, j)));
+    let inputs = x.row(a).iter().zip(x.row(b)).map(|(u, v)| order(*u, *v));
     let observed = data.targets().iter().copied().chain(data.noise_std());
     let observed = observed.map(|values| order(values[a], values[b]));
     inputs.chain(observed).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)

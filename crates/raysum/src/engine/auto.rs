@@ -5,6 +5,7 @@ use super::weight::{FeatureMap, Use, Weight};
 use super::{Conditioned, DENSE_LIMIT, Engine, Evaluation, Observations, Prior};
 use crate::error::{Error, Result};
 use crate::scale::StandardRows;
+use std::borrow::Cow;
 
 /// Features beyond which even many rows are no reason to go on (their Gram matrix takes 3 GB).
 const MOST_FEATURES: usize = 20_000;
@@ -28,7 +29,7 @@ pub struct Auto<'a> {
 
 impl<'a> Auto<'a> {
     /// Takes standardised rows.
-    pub fn new(rows: StandardRows<'a>, observations: impl Into<Observations>) -> Self {
+    pub fn new(rows: StandardRows<'a>, observations: impl Into<Cow<'a, Observations>>) -> Self {
         Self { weight: Weight::new(rows, observations), dense: None, features: None }
     }
 
@@ -53,7 +54,7 @@ impl<'a> Auto<'a> {
 
     fn dense(&mut self) -> &mut Dense {
         let Weight { rows, observations } = &self.weight;
-        let make = || Dense::new(rows.block(0..rows.len()), observations.clone());
+        let make = || Dense::new(rows.block(0..rows.len()), observations.clone().into_owned());
         self.dense.get_or_insert_with(make)
     }
 }

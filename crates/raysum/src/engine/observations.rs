@@ -6,6 +6,7 @@
 
 use crate::data::Dataset;
 use crate::scale::Scaler;
+use std::borrow::Cow;
 
 /// Targets, weights and known noise of some rows, in standardised units.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +22,18 @@ pub struct Observations {
 impl From<Vec<f64>> for Observations {
     fn from(y: Vec<f64>) -> Self {
         Self { targets: vec![y], weights: None, noise: None }
+    }
+}
+
+impl<'a> From<&'a Observations> for Cow<'a, Observations> {
+    fn from(observations: &'a Observations) -> Self {
+        Cow::Borrowed(observations)
+    }
+}
+
+impl From<Observations> for Cow<'_, Observations> {
+    fn from(observations: Observations) -> Self {
+        Cow::Owned(observations)
     }
 }
 

@@ -41,6 +41,7 @@ use crate::scale::StandardRows;
 use crate::views::Views;
 use features::Located;
 use statistics::Solution;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The engine's name.
@@ -54,7 +55,7 @@ const NATS: f64 = 5e-5;
 #[derive(Debug)]
 pub struct Weight<'a> {
     pub(super) rows: StandardRows<'a>,
-    pub(super) observations: Observations,
+    pub(super) observations: Cow<'a, Observations>,
 }
 
 /// What features are wanted for.
@@ -81,7 +82,7 @@ impl Use {
 
 impl<'a> Weight<'a> {
     /// Takes standardised rows.
-    pub fn new(rows: StandardRows<'a>, observations: impl Into<Observations>) -> Self {
+    pub fn new(rows: StandardRows<'a>, observations: impl Into<Cow<'a, Observations>>) -> Self {
         Self { rows, observations: observations.into() }
     }
 

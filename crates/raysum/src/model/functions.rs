@@ -88,7 +88,7 @@ impl<'m> Functions<'m> {
         let x = self.model.check(x)?;
         let blocks = self.model.by_block(x, |rows| {
             self.draws.par_chunks(TOGETHER).map(|draws| self.values(draws, rows)).collect()
-        });
+        })?;
         let mut out = Matrix::zeros(self.len(), x.rows());
         let mut start = 0;
         for block in blocks {

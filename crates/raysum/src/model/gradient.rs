@@ -22,7 +22,7 @@ impl Model {
                 }
             }
             gradient.into_row_major()
-        });
+        })?;
         Matrix::from_row_major(x.rows(), x.columns(), blocks.concat())
     }
 }

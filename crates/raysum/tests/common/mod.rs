@@ -5,7 +5,7 @@ use rand_distr::{Distribution, StandardNormal};
 use raysum::engine::dense::Dense;
 use raysum::engine::ski::{Ski, SkiOptions};
 use raysum::engine::weight::Weight;
-use raysum::engine::{AdditiveKernel, Evaluation, Posterior, Prior};
+use raysum::engine::{AdditiveKernel, Evaluation, Observations, Posterior, Prior};
 use raysum::rng::{Purpose, stream};
 use raysum::{Directions, Matrix, Projections, Scaler, StandardRows, SubKernel, Views};
 
@@ -112,7 +112,10 @@ impl Case {
     }
 
     pub fn weight(&self) -> Weight<'_> {
-        Weight::new(StandardRows::new((&self.x).into(), &self.scaler()), self.y.clone())
+        Weight::new(
+            StandardRows::new((&self.x).into(), &self.scaler()),
+            Observations::from(self.y.clone()),
+        )
     }
 
     pub fn ski(&self, options: SkiOptions) -> Ski<'_> {

@@ -33,7 +33,7 @@ fn negligible_share(prior: &Prior) -> f64 {
 
 /// The statistics of some rows under these features.
 fn statistics_of(map: &FeatureMap, prior: &Prior, rows: &Rows<'_>) -> Statistics {
-    Weight::new(rows.x.clone(), rows.observations.clone()).statistics(map, prior)
+    Weight::new(rows.x.clone(), rows.observations).statistics(map, prior)
 }
 
 impl WeightPosterior {

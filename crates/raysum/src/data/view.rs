@@ -1,0 +1,217 @@
+//! A matrix that is somewhere else: in memory in any layout, or in a file.
+
+use super::{Matrix, RowStore};
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+/// About so many values are handed over at a time.
+const BLOCK_VALUES: usize = 1 << 18;
+
+/// A borrowed matrix of any layout: row-major, column-major or strided; or rows in a file.
+#[derive(Clone, Copy, Debug)]
+pub struct MatrixRef<'a> {
+    values: Values<'a>,
+    rows: usize,
+    columns: usize,
+    /// Which rows of the data these are, if not all in order.
+    chosen: Option<&'a [usize]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Values<'a> {
+    Memory { data: &'a [f64], row_stride: usize, column_stride: usize },
+    Stored(&'a RowStore),
+}
+
+impl<'a> MatrixRef<'a> {
+    /// A view of `rows × columns` values stored row by row.
+    pub fn from_row_major(rows: usize, columns: usize, data: &'a [f64]) -> Result<Self> {
+        Self::strided(rows, columns, data, columns, 1)
+    }
+
+    /// A view of `rows × columns` values stored column by column.
+    pub fn from_column_major(rows: usize, columns: usize, data: &'a [f64]) -> Result<Self> {
+        Self::strided(rows, columns, data, 1, rows)
+    }
+
+    /// One column.
+    pub fn from_column(data: &'a [f64]) -> Self {
+        let values = Values::Memory { data, row_stride: 1, column_stride: 1 };
+        Self { values, rows: data.len(), columns: 1, chosen: None }
+    }
+
+    fn strided(
+        rows: usize,
+        columns: usize,
+        data: &'a [f64],
+        row_stride: usize,
+        column_stride: usize,
+    ) -> Result<Self> {
+        if rows.checked_mul(columns) != Some(data.len()) {
+            return Err(Error::Shape { rows, columns, len: data.len() });
+        }
+        let values = Values::Memory { data, row_stride, column_stride };
+        Ok(Self { values, rows, columns, chosen: None })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Copies row `i`. Of rows in a file, many at a time are much faster.
+    #[inline]
+    pub fn copy_row(&self, i: usize, out: &mut [f64]) {
+        let row = self.chosen.map_or(i, |rows| rows[i]);
+        match self.values {
+            Values::Memory { data, row_stride, column_stride: 1 } => {
+                out.copy_from_slice(&data[row * row_stride..][..self.columns]);
+            }
+            Values::Memory { data, row_stride, column_stride } => {
+                let values = data[row * row_stride..].iter().step_by(column_stride);
+                out.iter_mut().zip(values).for_each(|(o, v)| *o = *v);
+            }
+            Values::Stored(store) => store.read(row, out),
+        }
+    }
+
+    /// Copies some rows.
+    pub fn copy_rows(&self, rows: Range<usize>, out: &mut [f64]) {
+        match (self.values, self.chosen) {
+            (Values::Stored(store), None) => store.read(rows.start, out),
+            (Values::Stored(store), Some(chosen)) => store.gather(&chosen[rows], out),
+            (Values::Memory { .. }, _) => {
+                for (row, out) in rows.zip(out.chunks_mut(self.columns.max(1))) {
+                    self.copy_row(row, out);
+                }
+            }
+        }
+    }
+
+    /// The rows with these indices, in this order.
+    #[must_use]
+    pub fn gather(&self, rows: &[usize]) -> Matrix {
+        let mut out = Matrix::zeros(rows.len(), self.columns);
+        for (i, row) in rows.iter().enumerate() {
+            self.copy_row(*row, out.row_mut(i));
+        }
+        out
+    }
+
+    /// The rows with these indices, in this order, without a copy. Choices do not nest.
+    #[must_use]
+    pub fn choose(self, rows: &'a [usize]) -> Self {
+        debug_assert!(self.chosen.is_none());
+        Self { rows: rows.len(), chosen: Some(rows), ..self }
+    }
+
+    /// Hands over all rows, some at a time and in order: the number of the first of them, and
+    /// their values row by row.
+    pub(crate) fn in_blocks(&self, mut each: impl FnMut(usize, &[f64])) {
+        let size = (BLOCK_VALUES / self.columns.max(1)).max(1);
+        let mut copy = Vec::new();
+        for first in (0..self.rows).step_by(size) {
+            let rows = first..(first + size).min(self.rows);
+            if let (Values::Memory { data, row_stride, column_stride: 1 }, None) =
+                (self.values, self.chosen)
+                && row_stride == self.columns
+            {
+                each(first, &data[rows.start * row_stride..rows.end * row_stride]);
+                continue;
+            }
+            copy.resize(rows.len() * self.columns, 0.0);
+            self.copy_rows(rows, &mut copy);
+            each(first, &copy);
+        }
+    }
+
+    /// Fails on the first value that is NaN or infinite.
+    pub fn check_finite(&self) -> Result<()> {
+        let mut bad = None;
+        self.in_blocks(|first, values| {
+            if bad.is_none() {
+                let at = values.iter().position(|value| !value.is_finite());
+                bad = at.map(|k| (first + k / self.columns, k % self.columns, values[k]));
+            }
+        });
+        self.check_read()?;
+        match bad {
+            Some((row, column, value)) => Err(Error::NotFiniteX { row, column, value }),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails if some of the values could not be read from their file. Zeros stand in their place,
+    /// so this is to be asked before anything made from them is believed.
+    pub(crate) fn check_read(&self) -> Result<()> {
+        match self.values {
+            Values::Memory { .. } => Ok(()),
+            Values::Stored(store) => store.check_read(),
+        }
+    }
+}
+
+impl<'a> From<&'a Matrix> for MatrixRef<'a> {
+    fn from(m: &'a Matrix) -> Self {
+        let values = Values::Memory { data: &m.data, row_stride: m.columns, column_stride: 1 };
+        MatrixRef { values, rows: m.rows, columns: m.columns, chosen: None }
+    }
+}
+
+impl<'a> From<&'a RowStore> for MatrixRef<'a> {
+    fn from(store: &'a RowStore) -> Self {
+        let (rows, columns) = (store.rows(), store.columns());
+        MatrixRef { values: Values::Stored(store), rows, columns, chosen: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(x: MatrixRef<'_>) -> Vec<f64> {
+        let mut out = vec![0.0; x.rows() * x.columns()];
+        x.copy_rows(0..x.rows(), &mut out);
+        let mut blocks = Vec::new();
+        x.in_blocks(|_, values| blocks.extend_from_slice(values));
+        assert_eq!(out, blocks);
+        for i in 0..x.rows() {
+            let mut row = vec![0.0; x.columns()];
+            x.copy_row(i, &mut row);
+            assert_eq!(row, out[i * x.columns()..(i + 1) * x.columns()]);
+        }
+        out
+    }
+
+    #[test]
+    fn all_layouts_read_the_same() {
+        let by_row = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let by_column = [1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
+        let mut store = RowStore::new_in(std::env::temp_dir(), 3).unwrap();
+        store.push(&by_row).unwrap();
+        let a = MatrixRef::from_row_major(2, 3, &by_row).unwrap();
+        let b = MatrixRef::from_column_major(2, 3, &by_column).unwrap();
+        for x in [a, b, (&store).into()] {
+            assert_eq!((x.rows(), x.columns()), (2, 3));
+            assert_eq!(all(x), by_row);
+            let chosen = x.choose(&[1, 1, 0]);
+            assert_eq!(chosen.rows(), 3);
+            assert_eq!(all(chosen), [4.0, 5.0, 6.0, 4.0, 5.0, 6.0, 1.0, 2.0, 3.0]);
+            assert_eq!(x.gather(&[1]).as_slice(), [4.0, 5.0, 6.0]);
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_not_finite_is_found_in_any_block() {
+        let columns = BLOCK_VALUES / 4;
+        let mut x = Matrix::zeros(9, columns);
+        x[(7, 3)] = f64::NAN;
+        let error = MatrixRef::from(&x).check_finite().unwrap_err();
+        assert_eq!(error.to_string(), "X holds NaN at row 7, column 3");
+    }
+}

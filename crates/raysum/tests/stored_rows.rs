@@ -1,0 +1,57 @@
+//! Rows in a file and rows in memory lead to the same bits.
+
+use rand::Rng;
+use raysum::rng::{Purpose, stream};
+use raysum::{Config, Dataset, EngineChoice, Matrix, MatrixRef, Model, RowStore};
+
+fn table(n: usize, d: usize) -> (Matrix, Vec<f64>) {
+    let mut rng = stream(7, Purpose::Splits, 0);
+    let mut uniform = || (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+    let x = Matrix::from_fn(n, d, |_, j| (10.0 * uniform() - 5.0) * (j + 1) as f64);
+    let y = (0..n).map(|i| x[(i, 0)].sin() + 0.1 * x[(i, d - 1)] + 0.1 * uniform()).collect();
+    (x, y)
+}
+
+fn stored(x: &Matrix) -> RowStore {
+    let mut store = RowStore::new_in(std::env::temp_dir(), x.columns()).unwrap();
+    x.as_slice().chunks(100 * x.columns()).for_each(|rows| store.push(rows).unwrap());
+    store
+}
+
+fn bits(model: &Model) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.raysum");
+    model.save(&path).unwrap();
+    std::fs::read(path).unwrap()
+}
+
+#[test]
+fn fits_are_the_same_to_the_bit() {
+    let cases = [
+        // Every engine; stages and samples above 2,000 rows; equal rows; learned directions.
+        (10_500, "gam", EngineChoice::Auto),
+        (600, "dpa-ard", EngineChoice::Dense),
+        (700, "rpa-1", EngineChoice::Ski),
+        (2_100, "gam", EngineChoice::Weight),
+        (300, "ppr", EngineChoice::Auto),
+    ];
+    for (n, preset, engine) in cases {
+        let (x, y) = table(n, 5);
+        let config = Config { engine, max_evaluations: Some(5), ..Config::preset(preset).unwrap() };
+        let store = stored(&x);
+        let fit = |x: MatrixRef<'_>, y: &[f64]| config.fit(&Dataset::new(x, y).unwrap()).unwrap();
+        let (memory, file) = (fit((&x).into(), &y), fit((&store).into(), &y));
+        assert!(bits(&memory) == bits(&file), "{preset}");
+        let some: Vec<usize> = (0..n).filter(|i| i % 9 != 4).collect();
+        let y: Vec<f64> = some.iter().map(|i| y[*i]).collect();
+        let x = MatrixRef::from(&x).choose(&some);
+        let store = MatrixRef::from(&store).choose(&some);
+        assert!(bits(&fit(x, &y)) == bits(&fit(store, &y)), "{preset}, some rows");
+        let (memory, file) = (memory.predict(x).unwrap(), file.predict(store).unwrap());
+        assert_eq!(
+            (memory.mean.as_slice(), memory.std()),
+            (file.mean.as_slice(), file.std()),
+            "{preset}"
+        );
+    }
+}
