@@ -108,6 +108,18 @@ pub(crate) struct TableArgs {
 
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
+
+    /// How much memory the table may take, such as 500MB or 2GB: a larger one is put into a temporary
+    /// file (in TMPDIR), and the result is the same [default: half of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = crate::memory::size)]
+    pub(crate) memory: Option<u64>,
+}
+
+impl TableArgs {
+    /// How much memory the table may take.
+    pub(crate) fn room(&self) -> u64 {
+        self.memory.unwrap_or_else(crate::memory::half_of_free)
+    }
 }
 
 /// How a table is read.

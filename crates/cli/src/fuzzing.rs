@@ -2,25 +2,30 @@
 //! ends without a panic, or has found a bug.
 
 use crate::args::{Args, Command};
-use crate::table::{self, Encoding, Missing};
+use crate::table::{self, Encoding, Missing, Scan};
 use clap::Parser;
 use raysum::{Matrix, Model};
 
 /// Reads a table, learns its encoding, and encodes it.
 pub fn table(bytes: &[u8]) {
-    let Ok(table) = table::from_memory("t", bytes) else { return };
-    let Some(last) = table.columns.len().checked_sub(1) else { return };
-    for target in [0, last] {
-        let Ok(encoding) = Encoding::learn(&table, target, &table::Chosen::default()) else {
-            continue;
-        };
+    let Ok(scan) = Scan::from_memory("t", bytes) else { return };
+    let learn = |spec| {
+        let target = table::find_column(&scan.survey, spec).expect("there is a column");
+        let encoding = Encoding::learn(&scan.survey, target, &table::Chosen::default()).ok()?;
         encoding.validate().expect("what was learned is valid");
-        for missing in [Missing::Error, Missing::Drop, Missing::Mean] {
-            let Ok((encoded, _)) = encoding.apply(&table, missing, true) else { continue };
-            assert!(encoded.x.iter().all(|v| v.is_finite()), "X is finite");
-            assert_eq!(encoded.x.len(), encoded.rows * encoded.cols);
+        Some(encoding)
+    };
+    let encodings: Vec<Encoding> = ["0", "-1"].into_iter().filter_map(learn).collect();
+    let _ = scan.into_parts(|part| {
+        for encoding in &encodings {
+            for missing in [Missing::Error, Missing::Drop, Missing::Mean] {
+                let Ok(encoded) = encoding.apply_part(&part, missing, true) else { continue };
+                assert!(encoded.x.iter().all(|v| v.is_finite()), "X is finite");
+                assert_eq!(encoded.x.len(), encoded.rows * encoded.cols);
+            }
         }
-    }
+        Ok(())
+    });
 }
 
 /// Reads a model, as it is and with its checksum put right, and predicts.

@@ -7,8 +7,10 @@ mod commands;
 mod describe;
 #[doc(hidden)]
 pub mod fuzzing;
+mod inputs;
 mod interrupt;
 mod lines;
+mod memory;
 mod npy;
 mod output;
 mod picture;

@@ -1,9 +1,11 @@
 //! From the user's table and arguments to numbers: X and targets for a fit, X for a prediction.
 
 use crate::args::{ReadArgs, TableArgs, YesNo};
+use crate::inputs::{Collector, Inputs};
 use crate::npy;
 use crate::table::{
-    self, Chosen, Encoding, Missing, Place, ReadOptions, Roles, Source, Table, Tally,
+    self, Chosen, Encoded, Encoding, Missing, Place, ReadOptions, Roles, Scan, Source, Survey,
+    Tally,
 };
 use anyhow::{Context, Result, ensure};
 use raysum::{Dataset, Error, Matrix, MatrixRef, Model, Standard};
@@ -18,14 +20,14 @@ pub(crate) const TARGET: &str = "target";
 
 /// Rows to fit to, and how they were made from the table.
 pub(crate) struct TrainingTable {
-    pub(crate) x: Matrix,
+    pub(crate) x: Inputs,
     pub(crate) labels: Labels,
     pub(crate) encoding: Encoding,
     pub(crate) notes: Vec<String>,
 }
 
 /// What stands beside X in a training table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Labels {
     pub(crate) targets: Vec<Vec<f64>>,
     pub(crate) weights: Option<Vec<f64>>,
@@ -33,6 +35,20 @@ pub(crate) struct Labels {
 }
 
 impl Labels {
+    /// Adds those of further rows.
+    fn extend(&mut self, more: Labels) {
+        if self.targets.is_empty() {
+            *self = more;
+            return;
+        }
+        self.targets.iter_mut().zip(more.targets).for_each(|(all, more)| all.extend(more));
+        for (all, more) in
+            [(&mut self.weights, more.weights), (&mut self.noise_std, more.noise_std)]
+        {
+            all.iter_mut().zip(more).for_each(|(all, more)| all.extend(more));
+        }
+    }
+
     /// Rows to learn all targets from.
     pub(crate) fn data<'a>(&'a self, x: impl Into<MatrixRef<'a>>) -> Result<Dataset<'a>> {
         self.some(x, 0..self.targets.len())
@@ -97,19 +113,82 @@ pub(crate) fn training(args: &TableArgs) -> Result<TrainingTable> {
     ensure!(args.y.is_none(), "--y is for .npy files; name the target of a table with --target");
     let source = Source::new(&args.data);
     let spec = args.target.as_deref().context("which column is the target? Give --target")?;
-    let table = table::read(&source, &options(&args.reading))?;
-    let find = |spec: &String| table::find_column(&table, spec);
-    let roles = Roles {
-        targets: find_targets(&table, spec)?,
-        weights: args.weights.as_ref().map(find).transpose()?,
-        noise_std: args.noise_std.as_ref().map(find).transpose()?,
-    };
     let chosen = Chosen { columns: &args.columns, drop: &args.drop };
-    encode(&table, roles, &chosen, args.reading.missing)
+    let wanted = Wanted { chosen, missing: args.reading.missing, room: args.room() };
+    table(&source, &options(&args.reading), &wanted, |survey| {
+        let find = |spec: &String| table::find_column(survey, spec);
+        Ok(Roles {
+            targets: find_targets(survey, spec)?,
+            weights: args.weights.as_ref().map(find).transpose()?,
+            noise_std: args.noise_std.as_ref().map(find).transpose()?,
+        })
+    })
+}
+
+/// What is wanted of a table to learn from.
+pub(crate) struct Wanted<'a> {
+    /// The columns to predict from.
+    pub(crate) chosen: Chosen<'a>,
+    /// What to do about missing cells.
+    pub(crate) missing: Missing,
+    /// How many bytes of it may be in memory.
+    pub(crate) room: u64,
+}
+
+impl Default for Wanted<'_> {
+    /// All columns of a small table without gaps.
+    fn default() -> Self {
+        Self { chosen: Chosen::default(), missing: Missing::Error, room: u64::MAX }
+    }
+}
+
+/// Reads a table whose targets are found by `roles`.
+pub(crate) fn table(
+    source: &Source,
+    options: &ReadOptions,
+    wanted: &Wanted<'_>,
+    roles: impl FnOnce(&Survey) -> Result<Roles>,
+) -> Result<TrainingTable> {
+    let scan = Scan::new(source, options, wanted.room)?;
+    let encoding = Encoding::learn(&scan.survey, roles(&scan.survey)?, &wanted.chosen)?;
+    let (rows, columns) = (scan.survey.rows, encoding.expand_len());
+    let mut gathered = Gathered::new(Collector::new(rows, columns, wanted.room)?);
+    scan.into_parts(|part| gathered.add(encoding.apply_part(&part, wanted.missing, true)?))?;
+    let table = gathered.finish(&source.name(), encoding)?;
+    ensure_rows(&source.name(), table.rows())?;
+    Ok(table)
+}
+
+/// A training table on its way in.
+struct Gathered {
+    x: Collector,
+    labels: Labels,
+    tally: Tally,
+}
+
+impl Gathered {
+    fn new(x: Collector) -> Self {
+        Self { x, labels: Labels::default(), tally: Tally::default() }
+    }
+
+    fn add(&mut self, part: Encoded) -> Result<()> {
+        let Encoded { x, targets, weights, noise_std, tally, .. } = part;
+        self.x.push(&x)?;
+        self.labels.extend(Labels { targets, weights, noise_std });
+        self.tally.merge(tally);
+        Ok(())
+    }
+
+    fn finish(self, name: &str, encoding: Encoding) -> Result<TrainingTable> {
+        self.tally.check(name)?;
+        let mut notes = encoding.notes.clone();
+        notes.extend(self.tally.notes(name));
+        Ok(TrainingTable { x: self.x.finish()?, labels: self.labels, encoding, notes })
+    }
 }
 
 /// The targets: one column, whose name may hold a comma, or several between commas.
-fn find_targets(table: &Table, spec: &str) -> Result<Vec<usize>> {
+fn find_targets(table: &Survey, spec: &str) -> Result<Vec<usize>> {
     match table::find_column(table, spec) {
         Ok(one) => Ok(vec![one]),
         Err(error) if !spec.contains(',') => Err(error),
@@ -122,8 +201,7 @@ fn training_arrays(args: &TableArgs) -> Result<TrainingTable> {
     let name = args.data.display();
     ensure!(args.drop.is_empty(), "{name}: --drop is for tables, not for .npy files");
     ensure!(args.columns.is_empty(), "{name}: --columns is for tables, not for .npy files");
-    let all = npy::read(&args.data)?;
-    let width = all.columns();
+    let (rows, width) = npy::shape(&args.data)?;
     let find = |spec: &str| -> Result<usize> {
         let position: Option<isize> = spec.trim().parse().ok();
         let found = position.and_then(|p| table::from_either_end(p, width));
@@ -139,22 +217,26 @@ fn training_arrays(args: &TableArgs) -> Result<TrainingTable> {
         weights: args.weights.as_deref().map(find).transpose()?,
         noise_std: args.noise_std.as_deref().map(find).transpose()?,
     };
-    let column = |j: usize| (0..all.rows()).map(|i| all[(i, j)]).collect::<Vec<f64>>();
-    let mut targets: Vec<Vec<f64>> = roles.targets.iter().map(|j| column(*j)).collect();
+    let left_out: HashSet<usize> = roles.all().collect();
+    ensure!(left_out.len() == roles.all().count(), "{name}: a column has two roles");
+    let mut x = Collector::new(rows, width - left_out.len(), args.room())?;
+    let mut labels = Labels::default();
+    npy::in_parts(&args.data, |_, part| {
+        let column = |j: usize| (0..part.rows()).map(|i| part[(i, j)]).collect::<Vec<f64>>();
+        labels.extend(Labels {
+            targets: roles.targets.iter().map(|j| column(*j)).collect(),
+            weights: roles.weights.map(column),
+            noise_std: roles.noise_std.map(column),
+        });
+        x.push(without_columns(part, &left_out)?.as_slice())
+    })?;
+    let x = x.finish()?;
     let mut places: Vec<Place> = roles.targets.iter().map(|j| place(*j)).collect();
     match (&args.y, &args.target) {
-        (Some(path), None) => (targets, places) = read_targets(path, width)?,
+        (Some(path), None) => (labels.targets, places) = read_targets(path, width)?,
         (None, Some(_)) => {}
         _ => anyhow::bail!("{name}: give --target COLUMN, or the targets' file with --y"),
     }
-    let labels = Labels {
-        targets,
-        weights: roles.weights.map(column),
-        noise_std: roles.noise_std.map(column),
-    };
-    let left_out: HashSet<usize> = roles.all().collect();
-    ensure!(left_out.len() == roles.all().count(), "{name}: a column has two roles");
-    let x = without_columns(all, &left_out)?;
     // Values are checked here, where the file's name is at hand.
     labels.data(&x).with_context(|| format!("{name}"))?;
     ensure_rows(&name.to_string(), x.rows())?;
@@ -204,30 +286,10 @@ fn without_columns(matrix: Matrix, left_out: &HashSet<usize>) -> Result<Matrix> 
     Ok(Matrix::from_row_major(rows, columns - left_out.len(), values)?)
 }
 
-/// Encodes a table whose targets are known.
-pub(crate) fn encode(
-    table: &Table,
-    roles: impl Into<Roles>,
-    chosen: &Chosen<'_>,
-    missing: Missing,
-) -> Result<TrainingTable> {
-    let encoding = Encoding::learn(table, roles, chosen)?;
-    let labelled = encoded(table, &encoding, missing)?;
-    ensure_rows(&table.name, labelled.x.rows())?;
-    Ok(TrainingTable { encoding, ..labelled })
-}
-
 fn ensure_rows(name: &str, rows: usize) -> Result<()> {
     let there = if rows == 1 { "is 1".to_string() } else { format!("are {rows}") };
     ensure!(rows >= 2, "{name}: a fit needs at least 2 rows, but there {there} left");
     Ok(())
-}
-
-fn encoded(table: &Table, encoding: &Encoding, missing: Missing) -> Result<TrainingTable> {
-    let (all, notes) = encoding.apply(table, missing, true)?;
-    let labels = Labels { targets: all.targets, weights: all.weights, noise_std: all.noise_std };
-    let x = Matrix::from_row_major(all.rows, all.cols, all.x)?;
-    Ok(TrainingTable { x, labels, encoding: encoding.clone(), notes })
 }
 
 /// Reads a table with all that `model` was fitted on: its columns, targets, weights and noise.
@@ -242,8 +304,13 @@ pub(crate) fn more_rows(
         return more_arrays(path, y, encoding);
     }
     ensure!(y.is_none(), "--y is for .npy files");
-    let table = table::read(&Source::new(path), &options_for(reading, &encoding))?;
-    encoded(&table, &encoding, reading.missing)
+    let source = Source::new(path);
+    let mut gathered = Gathered::new(Collector::new(0, encoding.expand_len(), u64::MAX)?);
+    let texts = |names: &[String], has_header| encoding.texts(names, has_header);
+    table::in_parts(&source, &options_for(reading, &encoding), texts, |part| {
+        gathered.add(encoding.apply_part(&part, reading.missing, true)?)
+    })?;
+    gathered.finish(&source.name(), encoding)
 }
 
 fn more_arrays(path: &Path, y: Option<&Path>, encoding: Encoding) -> Result<TrainingTable> {
@@ -273,7 +340,7 @@ fn more_arrays(path: &Path, y: Option<&Path>, encoding: Encoding) -> Result<Trai
     let left_out = (0..all.columns()).filter(|j| !features.contains(j)).collect();
     let x = without_columns(all, &left_out)?;
     labels.data(&x).with_context(|| format!("{name}"))?;
-    Ok(TrainingTable { x, labels, encoding, notes: Vec::new() })
+    Ok(TrainingTable { x: Inputs::Memory(x), labels, encoding, notes: Vec::new() })
 }
 
 fn options_for(reading: &ReadArgs, encoding: &Encoding) -> ReadOptions {
@@ -312,6 +379,8 @@ pub(crate) fn new_rows(
     let texts = |names: &[String], has_header| encoding.texts(names, has_header);
     table::in_parts(&source, &options_for(reading, &encoding), texts, |table| {
         let encoded = encoding.apply_part(&table, reading.missing, false)?;
+        // What was written before must not be found out to be wrong at the end.
+        encoded.tally.check_missing()?;
         tally.merge(encoded.tally);
         noise_known = encoded.noise_std.is_some();
         each(&NewRows {

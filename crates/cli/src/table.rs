@@ -13,6 +13,8 @@ mod locate;
 mod missing;
 mod read;
 mod records;
+mod scan;
+mod survey;
 mod tally;
 mod words;
 
@@ -21,11 +23,14 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 
+pub(crate) use apply::Encoded;
 pub(crate) use encode::{Encoding, Place, Roles};
 use encode::{Feature, Kind, MAX_CATEGORIES};
 pub(crate) use learn::Chosen;
 pub(crate) use missing::Missing;
-pub(crate) use read::{from_memory, in_parts, read};
+pub(crate) use read::in_parts;
+pub(crate) use scan::Scan;
+pub(crate) use survey::Survey;
 pub(crate) use tally::Tally;
 use words::{count, names, quoted};
 
@@ -84,7 +89,7 @@ pub(crate) struct ReadOptions {
     pub(crate) header: Option<bool>,
 }
 
-/// A whole file, column by column.
+/// Some rows of a file, or all, column by column.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     /// How messages call the file.
@@ -160,7 +165,7 @@ impl Table {
     /// An error if a column that is to be used holds an infinity, or nothing that can be used.
     fn check_usable(&self, column: &Column) -> Result<()> {
         if let Cells::Other(kind) = &column.cells {
-            return Err(self.unusable(column, kind));
+            return Err(unusable(&self.name, &column.name, kind));
         }
         let Some((row, text)) = &column.infinite else { return Ok(()) };
         bail!(
@@ -170,11 +175,15 @@ impl Table {
         )
     }
 
-    /// What to say of a column that holds this kind of thing.
-    fn unusable(&self, column: &Column, kind: &str) -> anyhow::Error {
-        let drop = words::option("--drop", &column.name);
-        let place = format!("{}, column {}", self.name, quoted(&column.name));
-        anyhow!("{place}: it holds {kind}, which is neither number nor text; use {drop}")
+    /// About how much memory it takes.
+    fn bytes(&self) -> u64 {
+        let cell = |column: &Column| match &column.cells {
+            Cells::Number(_) => size_of::<f64>(),
+            Cells::Text { .. } => size_of::<u32>(),
+            Cells::Other(_) => 0,
+        };
+        let row = size_of::<u64>() + self.columns.iter().map(cell).sum::<usize>();
+        (self.rows() * row) as u64
     }
 
     fn column_names(&self) -> impl ExactSizeIterator<Item = &str> {
@@ -182,8 +191,15 @@ impl Table {
     }
 }
 
+/// What to say of a column that holds this kind of thing.
+fn unusable(file: &str, column: &str, kind: &str) -> anyhow::Error {
+    let drop = words::option("--drop", column);
+    let place = format!("{file}, column {}", quoted(column));
+    anyhow!("{place}: it holds {kind}, which is neither number nor text; use {drop}")
+}
+
 /// Finds a column by its exact name, or else by its position from 0 (negative: from the end).
-pub(crate) fn find_column(table: &Table, spec: &str) -> Result<usize> {
+pub(crate) fn find_column(table: &Survey, spec: &str) -> Result<usize> {
     let width = table.columns.len();
     if let Some(index) = table.columns.iter().position(|column| column.name == spec) {
         return Ok(index);
@@ -220,7 +236,7 @@ pub(crate) fn from_either_end(position: isize, width: usize) -> Option<usize> {
 }
 
 /// The column name a user most likely meant: one or two slips away, and not a different word.
-fn nearest<'a>(table: &'a Table, spec: &str) -> Option<&'a str> {
+fn nearest<'a>(table: &'a Survey, spec: &str) -> Option<&'a str> {
     let wanted: Vec<char> = spec.to_lowercase().chars().collect();
     let allowed = if wanted.len() < 5 { 1 } else { 2 };
     table
@@ -251,12 +267,16 @@ fn edit_distance(a: &[char], b: &[char]) -> usize {
 /// Reads a table from text, as if it were the file `t.csv`.
 #[cfg(test)]
 fn from_text(text: &str) -> Table {
-    read::from_bytes("t.csv", text, &ReadOptions::default()).expect("a well-formed table")
+    Scan::from_memory("t.csv", text).expect("a well-formed table").into_table()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn survey(text: &str) -> Survey {
+        (&from_text(text)).into()
+    }
 
     #[test]
     fn a_dash_is_standard_input() {
@@ -267,22 +287,22 @@ mod tests {
 
     #[test]
     fn columns_are_found_by_name_then_by_position() {
-        let table = from_text("a,1,price\n5,6,7\n8,9,10\n");
+        let table = survey("a,1,price\n5,6,7\n8,9,10\n");
         for (spec, index) in [("price", 2), ("1", 1), ("0", 0), ("2", 2), ("-1", 2), ("-3", 0)] {
             assert_eq!(find_column(&table, spec).unwrap(), index, "{spec}");
         }
         // A name wins over a position.
-        let table = from_text("2,x,y\n5,6,7\n8,9,10\n");
+        let table = survey("2,x,y\n5,6,7\n8,9,10\n");
         assert_eq!(find_column(&table, "2").unwrap(), 0);
     }
 
     #[test]
     fn an_unknown_column_is_an_error_that_helps() {
-        let named = from_text("age,price\n1,2\n");
-        let bare = from_text("1,2\n3,4\n");
+        let named = survey("age,price\n1,2\n");
+        let bare = survey("1,2\n3,4\n");
         let header: Vec<String> = (0..15).map(|i| format!("column_{i:02}")).collect();
         let row = vec!["1"; 15].join(",");
-        let wide = from_text(&format!("{}\n{row}\n", header.join(",")));
+        let wide = survey(&format!("{}\n{row}\n", header.join(",")));
         let cases = [
             (
                 &named,

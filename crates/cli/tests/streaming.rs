@@ -81,3 +81,55 @@ fn an_error_late_in_a_table_leaves_no_file() {
     folder.run("predict m.raysum cut.csv -o old.csv").failed(1, says);
     assert!(folder.snapshot() == before);
 }
+
+/// Several parts of a table with gaps, a category, and a text that turns up late in a column of
+/// numbers; more columns than the fit uses.
+fn awkward() -> Folder {
+    let kinds = ["red", "7", "blue"];
+    let table = Table::smooth(40_000, 5)
+        .and("kind", |i| kinds[i % 3].into())
+        .and("gap", |i| if i % 97 == 3 { String::new() } else { format!("{}", i % 50) })
+        .and("late", |i| if i < 39_000 { format!("{}", i % 4) } else { "x".into() })
+        .and("id", |i| format!("no {i}"));
+    Folder::with("t.csv", table.csv())
+}
+
+#[test]
+fn a_fit_from_a_file_is_the_fit_from_memory() {
+    let folder = awkward();
+    let fit = "fit t.csv -t y -m gam --drop id --missing mean --max-evaluations 2 --subset 500";
+    let whole = folder.run(&format!("{fit} -o a.raysum")).succeeded();
+    let parts = folder.run(&format!("{fit} --memory 1MB -o b.raysum")).succeeded();
+    assert_eq!(whole.stderr, parts.stderr);
+    assert!(whole.stderr.contains("413 missing cells in 413 rows filled"), "{whole:?}");
+    assert!(
+        whole.stderr.contains("'x' is not a number, so the whole column is taken"),
+        "{whole:?}"
+    );
+    assert!(folder.bytes("a.raysum") == folder.bytes("b.raysum"));
+    let piped = folder.run_on(
+        &format!("{} --memory 1MB -o c.raysum", fit.replace("t.csv", "-")),
+        folder.text("t.csv"),
+    );
+    piped.succeeded();
+    let lines = |file: &str| folder.stdout(&format!("inspect {file}"));
+    assert_eq!(
+        lines("a.raysum").replace("a.raysum", ""),
+        lines("c.raysum").replace("c.raysum", "")
+    );
+    // No missing cell is left uncounted, in whatever part.
+    let fit = fit.replace("--missing mean", "");
+    for memory in ["", "--memory 1MB"] {
+        let says =
+            "t.csv, line 5, column 'gap': the value is missing (and 412 more cells in 412 rows)";
+        folder.run(&format!("{fit} {memory}")).failed(1, says);
+    }
+    // And evaluation reads from the file, too.
+    let scores = "evaluate t.csv -t y -m gam --columns a,b --folds 2 --repeats 1 --json \
+                  --max-evaluations 2 --subset 500";
+    let score = |more: &str| {
+        let json = folder.stdout(&format!("{scores} {more}"));
+        json[json.find("nlpd_mean").unwrap()..].to_string()
+    };
+    assert_eq!(score(""), score("--memory 1MB"));
+}

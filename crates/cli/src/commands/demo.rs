@@ -4,8 +4,8 @@ use super::{Voice, fit};
 use crate::args::DemoArgs;
 use crate::picture::{self, Held};
 use crate::score::Scores;
-use crate::source::{self, TrainingTable};
-use crate::table::{self, Chosen, Missing, Source};
+use crate::source::{self, TrainingTable, Wanted};
+use crate::table::{self, Source};
 use crate::{baseline, describe, interrupt, output, splits, style};
 use anyhow::{Context, Result};
 use raysum::{Config, Model, Prediction};
@@ -24,9 +24,10 @@ pub(super) fn run(args: &DemoArgs, voice: Voice) -> Result<()> {
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let cars = folder.join("cars.csv");
     output::write(&cars, |out| out.write_all(CARS.as_bytes()))?;
-    let table = table::read(&Source::new(&cars), &table::ReadOptions::default())?;
-    let target = table::find_column(&table, TARGET)?;
-    let table = source::encode(&table, target, &Chosen::default(), Missing::Error)?;
+    let options = table::ReadOptions::default();
+    let table = source::table(&Source::new(&cars), &options, &Wanted::default(), |survey| {
+        Ok(table::find_column(survey, TARGET)?.into())
+    })?;
     let demo = Demo::fit(&table)?;
     let files = demo.write(folder)?;
     if voice.json {

@@ -1,7 +1,7 @@
 //! Data sets: read from the user's folder, or made.
 
-use crate::source;
-use crate::table::{self, Chosen, Missing, ReadOptions, Source};
+use crate::source::{self, Wanted};
+use crate::table::{self, ReadOptions, Source};
 use anyhow::{Context, Result, bail, ensure};
 use raysum::Matrix;
 use std::path::{Path, PathBuf};
@@ -56,11 +56,12 @@ impl Folder {
             bail!("no data set {name}: {} has no data.csv.gz or data.csv", folder.display());
         };
         let options = ReadOptions { header: Some(header), ..ReadOptions::default() };
-        let table = table::read(&Source::new(&path), &options)?;
-        let target = table::find_column(&table, "-1")?;
-        let mut table = source::encode(&table, target, &Chosen::default(), Missing::Error)?;
+        let mut table =
+            source::table(&Source::new(&path), &options, &Wanted::default(), |survey| {
+                Ok(table::find_column(survey, "-1")?.into())
+            })?;
         let y = table.labels.targets.pop().context("a table has a last column")?;
-        Ok(Set { name: name.into(), x: table.x, y })
+        Ok(Set { name: name.into(), x: table.x.into_matrix(), y })
     }
 }
 

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
-use super::learn::first_text;
 use super::locate::Located;
 use super::missing::keep_rows;
 use super::tally::{Tally, Unknown};
 use super::words::quoted;
-use super::{Cells, Column, Encoding, Feature, Kind, Missing, NO_TEXT, Table, detect};
+use super::{Cells, Column, Encoding, Feature, Kind, Missing, NO_TEXT, Table, detect, unusable};
 
 /// A table as numbers.
 #[derive(Clone, Debug)]
@@ -47,7 +46,8 @@ enum Values<'a> {
 
 impl Encoding {
     /// Encodes a whole table, and says what the user should hear.
-    pub(crate) fn apply(
+    #[cfg(test)]
+    pub(super) fn apply(
         &self,
         table: &Table,
         missing: Missing,
@@ -80,7 +80,7 @@ impl Encoding {
             numbers(table, column)?;
         }
         let mut tally = Tally::default();
-        let kept = keep_rows(table, &columns, &needed, missing, &mut tally)?;
+        let kept = keep_rows(table, &columns, &needed, missing, &mut tally);
         let pick = |column: &Column| -> Result<Vec<f64>> {
             let values = numbers(table, column)?;
             Ok(kept.iter().map(|row| values[*row]).collect())
@@ -152,7 +152,7 @@ impl Feature {
         };
         let (texts, codes) = match &column.cells {
             Cells::Text { texts, codes } => (Cow::from(&texts[..]), Cow::from(&codes[..])),
-            Cells::Other(kind) => return Err(table.unusable(column, kind)),
+            Cells::Other(kind) => return Err(unusable(&table.name, &column.name, kind)),
             Cells::Number(values) => {
                 let (texts, codes) = spell(values);
                 (Cow::from(texts), Cow::from(codes))
@@ -163,10 +163,16 @@ impl Feature {
         let as_number: Vec<Option<f64>> = categories.iter().map(|c| detect::number(c)).collect();
         let place = |text: &Arc<str>| {
             let exact = categories.binary_search_by(|category| category.as_str().cmp(text)).ok();
-            exact.or_else(|| {
+            let spelled = || {
                 let value = detect::number(text)?;
                 as_number.iter().position(|number| *number == Some(value))
-            })
+            };
+            // So does a truth value: some programs write True, others true.
+            let truth = || {
+                let same = |category: &String| category.eq_ignore_ascii_case(text);
+                detect::is_truth(text).then(|| categories.iter().position(same))?
+            };
+            exact.or_else(spelled).or_else(truth)
         };
         let places = texts.iter().map(place).collect();
         Ok(Values::Text { texts, codes, places })
@@ -185,6 +191,15 @@ fn numbers<'a>(table: &Table, column: &'a Column) -> Result<&'a [f64]> {
         table.at(row, &column.name),
         quoted(text),
     )
+}
+
+/// The first cell that is not a number, if there is one.
+fn first_text(column: &Column) -> Option<(usize, &str)> {
+    let Cells::Text { texts, codes } = &column.cells else { return None };
+    let not_number: Vec<bool> = texts.iter().map(|text| detect::number(text).is_none()).collect();
+    let is_text = |code: &u32| not_number.get(*code as usize).is_some_and(|text| *text);
+    let row = codes.iter().position(is_text)?;
+    Some((row, texts.get(codes[row] as usize)?))
 }
 
 /// Numbers as texts, with one code per distinct number.
@@ -224,7 +239,8 @@ mod tests {
 
     fn learn(text: &str) -> Encoding {
         let table = from_text(text);
-        Encoding::learn(&table, table.columns.len() - 1, &Chosen::default()).unwrap()
+        let last = table.columns.len() - 1;
+        Encoding::learn(&(&table).into(), last, &Chosen::default()).unwrap()
     }
 
     fn apply(encoding: &Encoding, text: &str) -> Result<(Encoded, Vec<String>)> {
@@ -257,6 +273,17 @@ mod tests {
             assert_eq!(encoded.x, rows.concat().into_iter().map(f64::from).collect::<Vec<_>>());
             assert_eq!(notes, encoding.notes);
         }
+    }
+
+    #[test]
+    fn truth_values_match_however_they_are_spelled() {
+        let encoding = learn("c,y\nTrue,1\nFalse,2\n");
+        let (encoded, notes) = apply(&encoding, "c\ntrue\nFALSE\nno\n").unwrap();
+        assert_eq!(encoded.x, [0.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+        assert!(notes[0].contains("'no'"), "{notes:?}");
+        // Other texts are told apart by case.
+        let (encoded, _) = apply(&learn("c,y\nRed,1\nred,2\n"), "c\nRED\n").unwrap();
+        assert_eq!(encoded.x, [0.0, 0.0]);
     }
 
     #[test]

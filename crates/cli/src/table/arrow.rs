@@ -115,17 +115,6 @@ impl<'a> Batches<'a> {
         Ok(None)
     }
 
-    /// All rows.
-    pub(super) fn all(mut self) -> Result<Table> {
-        let mut drafts = self.drafts();
-        let mut rows = Vec::new();
-        while let Some(batch) = self.batch()? {
-            rows.extend(self.add(&batch, &mut drafts)?);
-        }
-        anyhow::ensure!(!rows.is_empty(), "{} has no rows", self.name);
-        Ok(self.table(drafts, rows))
-    }
-
     fn drafts(&self) -> Vec<Draft> {
         self.kinds.iter().map(Kind::draft).collect()
     }
@@ -228,7 +217,7 @@ fn broken(name: &str, format: &str, error: &dyn std::fmt::Display) -> anyhow::Er
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Cells, Chosen, Encoding, Missing, ReadOptions, Source, from_text, read};
+    use super::super::{Cells, Chosen, Encoding, Missing, ReadOptions, Scan, Source, from_text};
     use super::*;
     use arrow_array::{
         ArrayRef, BooleanArray, Date32Array, Float32Array, Float64Array, Int64Array, ListArray,
@@ -295,20 +284,20 @@ mod tests {
     }
 
     fn open(path: &Path) -> Result<Table> {
-        read(&Source::new(path), &ReadOptions::default())
+        Ok(Scan::new(&Source::new(path), &ReadOptions::default(), u64::MAX)?.into_table())
     }
 
     #[test]
     fn every_format_is_the_table_that_the_text_is() {
         let folder = tempfile::tempdir().unwrap();
         let text = from_text(TEXT);
-        let encoding = Encoding::learn(&text, 6, &Chosen::default()).unwrap();
+        let encoding = Encoding::learn(&(&text).into(), 6, &Chosen::default()).unwrap();
         let (expected, _) = encoding.apply(&text, Missing::Mean, true).unwrap();
         for write in [parquet, ipc, stream] {
             let path = folder.path().join("t");
             write(&path, &batch());
             let table = open(&path).unwrap();
-            let found = Encoding::learn(&table, 6, &Chosen::default()).unwrap();
+            let found = Encoding::learn(&(&table).into(), 6, &Chosen::default()).unwrap();
             assert_eq!(found, encoding);
             let (encoded, _) = encoding.apply(&table, Missing::Mean, true).unwrap();
             assert_eq!(
@@ -354,7 +343,7 @@ mod tests {
         let learn = |drop: &[&str]| {
             let drop: Vec<String> = drop.iter().map(ToString::to_string).collect();
             let chosen = Chosen { drop: &drop, ..Chosen::default() };
-            Encoding::learn(&table, 2, &chosen).map(|_| ()).map_err(|e| e.to_string())
+            Encoding::learn(&(&table).into(), 2, &chosen).map(|_| ()).map_err(|e| e.to_string())
         };
         let error = learn(&[]).unwrap_err();
         assert!(error.contains("column 'l': it holds List"), "{error}");

@@ -95,6 +95,11 @@ pub(super) fn has_header(sample: &[Record]) -> bool {
     is_text.into_iter().zip(below).any(|(title, (number, text))| title && number && !text)
 }
 
+/// Whether a text is a truth value.
+pub(super) fn is_truth(text: &str) -> bool {
+    ["true", "false"].iter().any(|word| word.eq_ignore_ascii_case(text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -31,7 +31,7 @@ pub(crate) struct Encoding {
     pub(crate) means: Vec<f64>,
     /// What the user should hear about the training columns; a loaded model has said it before.
     #[serde(skip)]
-    pub(super) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// A column of the training file.
@@ -204,7 +204,7 @@ mod tests {
 
     fn small() -> Encoding {
         let table = from_text("x,colour,y\n1,red,5\n2,blue,6\n6,red,7\n9,,8\n");
-        Encoding::learn(&table, 2, &Chosen::default()).unwrap()
+        Encoding::learn(&(&table).into(), 2, &Chosen::default()).unwrap()
     }
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn an_encoding_survives_json_without_its_notes() {
         let table = from_text("x,c,y\n1,a,2\n1,b,3\n");
-        let encoding = Encoding::learn(&table, 2, &Chosen::default()).unwrap();
+        let encoding = Encoding::learn(&(&table).into(), 2, &Chosen::default()).unwrap();
         assert_eq!(encoding.notes.len(), 1);
         let json = serde_json::to_string(&encoding).unwrap();
         let loaded: Encoding = serde_json::from_str(&json).unwrap();

@@ -2,7 +2,7 @@
 //! by how they start.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read, Seek, Write};
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
@@ -13,6 +13,8 @@ use super::{ReadOptions, Source, detect};
 
 /// How much of a file's start is looked at to find its delimiter.
 const HEAD_BYTES: u64 = 1 << 20;
+/// What comes through a pipe and is larger than this goes into a temporary file.
+const SMALL_BYTES: u64 = 1 << 26;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const PARQUET_MAGIC: &[u8] = b"PAR1";
@@ -47,8 +49,25 @@ enum Bytes {
     File(PathBuf),
     /// Standard input, which can be read once.
     Stdin,
-    /// What came through a pipe, which cannot be read twice.
     Memory(Vec<u8>),
+    /// A file without a name.
+    Spooled(File),
+}
+
+impl Bytes {
+    /// Keeps what comes through a pipe, which cannot be read twice.
+    fn kept(mut pipe: impl Read) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        pipe.by_ref().take(SMALL_BYTES).read_to_end(&mut bytes)?;
+        if (bytes.len() as u64) < SMALL_BYTES {
+            return Ok(Self::Memory(bytes));
+        }
+        let mut file = tempfile::tempfile()?;
+        file.write_all(&bytes)?;
+        drop(bytes);
+        io::copy(&mut pipe, &mut file)?;
+        Ok(Self::Spooled(file))
+    }
 }
 
 impl Input {
@@ -66,17 +85,13 @@ impl Input {
         let name = source.name();
         let cannot = |error: &io::Error| anyhow!("{name} cannot be read: {error}");
         let bytes = match source {
-            Source::Stdin => {
-                let mut bytes = Vec::new();
-                io::stdin().lock().read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
-                Bytes::Memory(bytes)
-            }
+            Source::Stdin => Bytes::kept(io::stdin().lock()).map_err(|error| cannot(&error))?,
             Source::Path(path) => match path.metadata() {
                 Ok(metadata) if metadata.is_dir() => {
                     bail!("{name} is a directory, not a table")
                 }
                 Ok(metadata) if metadata.is_file() => Bytes::File(path.clone()),
-                Ok(_) => Bytes::Memory(std::fs::read(path).map_err(|error| cannot(&error))?),
+                Ok(_) => File::open(path).and_then(Bytes::kept).map_err(|error| cannot(&error))?,
                 Err(error) if error.kind() == ErrorKind::NotFound => bail!("{name} does not exist"),
                 Err(error) => return Err(cannot(&error)),
             },
@@ -150,8 +165,12 @@ impl Input {
     /// The file itself, if it is one and not compressed.
     #[cfg(feature = "arrow")]
     pub(super) fn file(&self) -> Option<io::Result<File>> {
-        let Bytes::File(path) = &self.bytes else { return None };
-        (self.compression().ok()? == Compression::None).then(|| File::open(path))
+        let plain = self.compression().ok()? == Compression::None;
+        match &self.bytes {
+            Bytes::File(path) if plain => Some(File::open(path)),
+            Bytes::Spooled(file) if plain => Some(from_start(file)),
+            _ => None,
+        }
     }
 
     /// The decompressed bytes.
@@ -181,17 +200,27 @@ impl Input {
         self.raw()?.fill_buf().map(Compression::of).map_err(|error| self.cannot(&error))
     }
 
+    fn buffered(&self, file: io::Result<File>) -> Result<Box<dyn BufRead>> {
+        let file = file.map_err(|error| self.cannot(&error))?;
+        Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
+    }
+
     /// The bytes as they are.
     fn raw(&self) -> Result<Box<dyn BufRead + '_>> {
         Ok(match &self.bytes {
             Bytes::Memory(bytes) => Box::new(&bytes[..]),
             Bytes::Stdin => Box::new(io::stdin().lock()),
-            Bytes::File(path) => {
-                let file = File::open(path).map_err(|error| self.cannot(&error))?;
-                Box::new(BufReader::with_capacity(1 << 16, file))
-            }
+            Bytes::File(path) => self.buffered(File::open(path))?,
+            Bytes::Spooled(file) => self.buffered(from_start(file))?,
         })
     }
+}
+
+/// The same file from its start on. The place is shared: one reader at a time.
+fn from_start(file: &File) -> io::Result<File> {
+    let mut file = file.try_clone()?;
+    file.rewind()?;
+    Ok(file)
 }
 
 /// How bytes are compressed, by how they start.
@@ -216,8 +245,6 @@ impl Compression {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use flate2::write::GzEncoder;
 
     use super::super::records::Record;

@@ -1,15 +1,12 @@
 //! Learns from a training table which columns hold numbers and which hold categories.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::survey::{Content, Seen, Survey, Texts};
 use super::words::{count, option, quoted};
-use super::{
-    Cells, Column, Encoding, Feature, Kind, MAX_CATEGORIES, NO_TEXT, Place, Roles, Table, detect,
-    find_column,
-};
+use super::{Encoding, Feature, Kind, MAX_CATEGORIES, Place, Roles, find_column, unusable};
 
 /// This many cells, and this share of them, are typos rather than categories.
 const MAX_TYPOS: usize = 20;
@@ -27,7 +24,7 @@ pub(crate) struct Chosen<'a> {
 impl Encoding {
     /// Learns the encoding of the chosen columns, apart from the target.
     pub(crate) fn learn(
-        table: &Table,
+        table: &Survey,
         roles: impl Into<Roles>,
         chosen: &Chosen<'_>,
     ) -> Result<Self> {
@@ -80,8 +77,8 @@ impl Encoding {
         Ok(encoding)
     }
 
-    fn learn_feature(&mut self, table: &Table, column: &Column, position: usize) -> Result<()> {
-        let present = table.rows() - column.missing;
+    fn learn_feature(&mut self, table: &Survey, column: &Seen, position: usize) -> Result<()> {
+        let present = table.rows - column.missing;
         ensure!(
             present > 0,
             "{}, column {}: it has no values; use {}",
@@ -89,26 +86,24 @@ impl Encoding {
             quoted(&column.name),
             option("--drop", &column.name),
         );
-        let (kind, constant) = match &column.cells {
-            Cells::Other(kind) => return Err(table.unusable(column, kind)),
-            Cells::Number(values) => {
-                table.check_usable(column)?;
-                let values = || values.iter().filter(|value| !value.is_nan());
-                // Dividing first keeps the sum of large numbers finite.
-                self.means.push(values().map(|value| value / present as f64).sum());
-                let first = values().next();
-                let same = values().all(|value| Some(value) == first);
-                let kind = if column.dates { Kind::Date } else { Kind::Number };
-                (kind, first.filter(|_| same).map(f64::to_string))
+        table.check_usable(column)?;
+        let (kind, constant) = match &column.content {
+            Content::Numbers(numbers) => {
+                self.means.push(numbers.mean);
+                let kind = if numbers.dates { Kind::Date } else { Kind::Number };
+                (kind, numbers.constant().map(|value| value.to_string()))
             }
-            Cells::Text { texts, codes } => {
-                let sizes = category_sizes(texts, codes);
-                self.notes.extend(check_texts(table, column, &sizes)?);
+            Content::Texts(texts) => {
+                self.notes.extend(check_texts(table, column, texts)?);
+                let sizes = texts.sizes();
                 self.means.extend(sizes.iter().map(|(_, size)| *size as f64 / present as f64));
                 let categories: Vec<String> =
                     sizes.into_iter().map(|(text, _)| text.to_owned()).collect();
                 let only = categories.first().filter(|_| categories.len() == 1).cloned();
                 (Kind::Text { categories }, only)
+            }
+            Content::Nothing | Content::Mixed | Content::Other(_) => {
+                return Err(unusable(&table.name, &column.name, "no one kind of value"));
             }
         };
         if let Some(value) = constant {
@@ -125,58 +120,35 @@ impl Encoding {
 }
 
 /// The place of a column that has to hold numbers for what it is.
-fn number_column(table: &Table, what: &str, position: usize) -> Result<Place> {
+fn number_column(table: &Survey, what: &str, position: usize) -> Result<Place> {
     let file = &table.name;
     let column = table.columns.get(position).context("the target is no column of the table")?;
     let name = quoted(&column.name);
-    if let Some((row, text)) = first_text(column) {
-        let (text, line) = (quoted(text), format!("{} {}", table.unit, table.lines[row]));
+    if let Some((line, text)) = column.first_text() {
+        let (text, line) = (quoted(text), format!("{} {line}", table.unit));
         let why = if what == "target" { "raysum predicts numbers" } else { "it must be numbers" };
         bail!("{file}: the {what} {name} holds text ({text} at {line}): {why}");
     }
     let only = "but it must be numbers; write the dates as days or years";
-    ensure!(!column.dates, "{file}: the {what} {name} holds dates, {only}");
+    let dates = matches!(&column.content, Content::Numbers(numbers) if numbers.dates);
+    ensure!(!dates, "{file}: the {what} {name} holds dates, {only}");
     table.check_usable(column)?;
-    ensure!(column.missing < table.rows(), "{file}: the {what} {name} has no values");
+    ensure!(column.missing < table.rows, "{file}: the {what} {name} has no values");
     Ok(Place { name: column.name.clone(), position })
-}
-
-/// The distinct texts of a column, sorted, and how many cells hold each.
-fn category_sizes<'a>(texts: &'a [Arc<str>], codes: &[u32]) -> Vec<(&'a str, usize)> {
-    let mut sizes = vec![0; texts.len()];
-    for code in codes.iter().filter(|code| **code != NO_TEXT) {
-        sizes[*code as usize] += 1;
-    }
-    let mut sorted: Vec<(&str, usize)> = texts.iter().map(AsRef::as_ref).zip(sizes).collect();
-    sorted.sort_unstable();
-    sorted
-}
-
-/// The first cell that is not a number, if there is one.
-pub(super) fn first_text(column: &Column) -> Option<(usize, &str)> {
-    let Cells::Text { texts, codes } = &column.cells else { return None };
-    let not_number: Vec<bool> = texts.iter().map(|text| detect::number(text).is_none()).collect();
-    let is_text = |code: &u32| not_number.get(*code as usize).is_some_and(|text| *text);
-    let row = codes.iter().position(is_text)?;
-    Some((row, texts.get(codes[row] as usize)?))
 }
 
 /// Refuses a text column that is a column of numbers with slips in it, or that has too many
 /// texts to be categories. A mix of numbers and texts that passes is worth a note.
-fn check_texts(table: &Table, column: &Column, sizes: &[(&str, usize)]) -> Result<Option<String>> {
-    let cells = |wanted: bool| {
-        let of_kind = sizes.iter().filter(|(text, _)| detect::number(text).is_some() == wanted);
-        of_kind.map(|(_, size)| size).sum::<usize>()
-    };
-    let (numbers, others) = (cells(true), cells(false));
-    let Some((row, text)) = first_text(column) else { return Ok(None) };
-    let place = table.at(row, &column.name);
+fn check_texts(table: &Survey, column: &Seen, texts: &Texts) -> Result<Option<String>> {
+    let Texts { numbers, others, .. } = *texts;
+    let Some((line, text)) = column.first_text() else { return Ok(None) };
+    let place = table.at(line, &column.name);
     let text = quoted(text);
     let drop = option("--drop", &column.name);
 
     let few = others <= MAX_TYPOS && (others as f64) < MAX_TYPO_SHARE * (numbers + others) as f64;
-    let too_many = sizes.len() > MAX_CATEGORIES;
-    if few || (too_many && numbers > others) {
+    let too_many = texts.sizes().len() > MAX_CATEGORIES;
+    if others > 0 && (few || (too_many && numbers > others)) {
         let (more, them) = match others - 1 {
             0 => (String::new(), "it"),
             more => (format!(", nor are {}", count(more, "other cell")), "them"),
@@ -192,10 +164,10 @@ fn check_texts(table: &Table, column: &Column, sizes: &[(&str, usize)]) -> Resul
              {MAX_CATEGORIES} can be told apart; use {drop}",
             table.name,
             quoted(&column.name),
-            sizes.len(),
+            texts.count(),
         );
     }
-    Ok((numbers > 0).then(|| {
+    Ok((numbers > 0 && others > 0).then(|| {
         format!("{place}: {text} is not a number, so the whole column is taken as categories")
     }))
 }
@@ -206,7 +178,7 @@ mod tests {
     use super::*;
 
     fn learn(text: &str, target: &str, drop: &[&str]) -> Result<Encoding> {
-        let table = from_text(text);
+        let table = Survey::from(&from_text(text));
         let drop: Vec<String> = drop.iter().map(|name| (*name).to_owned()).collect();
         Encoding::learn(
             &table,
@@ -244,7 +216,7 @@ mod tests {
 
     #[test]
     fn columns_are_chosen() {
-        let table = from_text("a,b,c,y\n1,2,3,4\n5,6,7,8\n");
+        let table = Survey::from(&from_text("a,b,c,y\n1,2,3,4\n5,6,7,8\n"));
         let features = |columns: &[&str], drop: &[&str]| {
             let own = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
             let (columns, drop) = (own(columns), own(drop));

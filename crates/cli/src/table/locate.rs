@@ -137,6 +137,7 @@ mod tests {
 
     fn learn(text: &str, target: &str) -> Encoding {
         let table = from_text(text);
+        let table = (&table).into();
         Encoding::learn(&table, find_column(&table, target).unwrap(), &Chosen::default()).unwrap()
     }
 

@@ -1,9 +1,6 @@
 //! What happens to rows with missing values.
 
-use anyhow::{Result, bail};
-
-use super::tally::Tally;
-use super::words::count;
+use super::tally::{Refused, Tally};
 use super::{Column, Table};
 
 /// What to do about missing cells.
@@ -17,7 +14,7 @@ pub(crate) enum Missing {
     Mean,
 }
 
-/// The rows that the rule for missing cells keeps, or its error.
+/// The rows that the rule for missing cells keeps.
 pub(super) fn keep_rows(
     table: &Table,
     columns: &[&Column],
@@ -25,7 +22,7 @@ pub(super) fn keep_rows(
     needed: &[&Column],
     missing: Missing,
     tally: &mut Tally,
-) -> Result<Vec<usize>> {
+) -> Vec<usize> {
     // How many of each row's features are missing.
     let mut gaps = vec![0_usize; table.rows()];
     for column in columns.iter().filter(|column| column.missing > 0) {
@@ -37,7 +34,7 @@ pub(super) fn keep_rows(
     if missing == Missing::Error {
         let all = gaps.iter().enumerate().map(|(row, gaps)| gaps + lacking(row));
         let columns = columns.iter().chain(needed).copied();
-        refuse_missing(table, columns, &all.collect::<Vec<_>>())?;
+        tally.refused = refused(table, columns, &all.collect::<Vec<_>>());
     }
     let keep = |row: usize| lacking(row) == 0 && (missing == Missing::Mean || gaps[row] == 0);
     let kept: Vec<usize> = (0..table.rows()).filter(|row| keep(*row)).collect();
@@ -56,29 +53,19 @@ pub(super) fn keep_rows(
     tally.gaps = holes.collect();
     tally.filled.0 = kept.iter().map(|row| gaps[*row]).sum();
     tally.filled.1 = kept.iter().filter(|row| gaps[**row] > 0).count();
-    Ok(kept)
+    kept
 }
 
-/// An error at the first row with a missing cell, if there is one.
-fn refuse_missing<'a>(
+/// The first missing cell, and how many there are.
+fn refused<'a>(
     table: &Table,
     mut columns: impl Iterator<Item = &'a Column>,
     gaps: &[usize],
-) -> Result<()> {
-    let Some(first) = gaps.iter().position(|gaps| *gaps > 0) else { return Ok(()) };
+) -> Option<Refused> {
+    let first = gaps.iter().position(|gaps| *gaps > 0)?;
     let name = columns.find(|column| column.cells.is_missing(first)).map_or("", |c| &c.name);
-    let others = gaps.iter().sum::<usize>() - 1;
-    let rows =
-        gaps[first + 1..].iter().filter(|gaps| **gaps > 0).count() + usize::from(gaps[first] > 1);
-    let more = if others == 0 {
-        String::new()
-    } else {
-        format!(" (and {} in {})", count(others, "more cell"), count(rows, "row"))
-    };
-    bail!(
-        "{}: the value is missing{more}; use --missing drop or --missing mean",
-        table.at(first, name),
-    )
+    let (cells, rows) = (gaps.iter().sum(), gaps.iter().filter(|gaps| **gaps > 0).count());
+    Some(Refused { place: table.at(first, name), alone: gaps[first] == 1, cells, rows })
 }
 
 #[cfg(test)]
@@ -87,12 +74,13 @@ mod tests {
     use super::super::apply::Encoded;
     use super::super::{Encoding, from_text};
     use super::*;
+    use anyhow::Result;
 
     const TEXT: &str = "a,c,y\n1,u,1\n,v,2\n3,,3\n5,v,\n,,4\n";
 
     fn apply(text: &str, missing: Missing, with_target: bool) -> Result<(Encoded, Vec<String>)> {
         let training = from_text("a,c,y\n1,u,1\n3,v,2\n5,v,3\n,,4\n");
-        Encoding::learn(&training, 2, &Chosen::default())?.apply(
+        Encoding::learn(&(&training).into(), 2, &Chosen::default())?.apply(
             &from_text(text),
             missing,
             with_target,

@@ -1,4 +1,4 @@
-//! Reads a whole file into columns: numbers as they come, texts as codes into a list.
+//! Reads a file into columns, some rows at a time: numbers as they come, texts as codes into a list.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,68 +17,6 @@ use super::{Column, ReadOptions, Source, Table};
 const PART_CELLS: usize = 500_000;
 const PART_ROWS: (usize, usize) = (256, 32_768);
 
-/// Reads a table from a file or from standard input.
-pub(crate) fn read(source: &Source, options: &ReadOptions) -> Result<Table> {
-    read_input(&Input::open(source)?, options)
-}
-
-/// Reads a table from memory, as if it were a file of this name.
-pub(crate) fn from_memory(name: &str, bytes: impl AsRef<[u8]>) -> Result<Table> {
-    from_bytes(name, bytes, &ReadOptions::default())
-}
-
-pub(super) fn from_bytes(
-    name: &str,
-    bytes: impl AsRef<[u8]>,
-    options: &ReadOptions,
-) -> Result<Table> {
-    read_input(&Input::from_bytes(name, bytes), options)
-}
-
-/// Reads the file once, or twice if a text turns up late in a column of numbers: the numbers'
-/// own spelling, which the categories need, is not kept the first time.
-fn read_input(input: &Input, options: &ReadOptions) -> Result<Table> {
-    match input.format()? {
-        Format::Csv => {}
-        #[cfg(feature = "arrow")]
-        format => return Batches::new(input, format)?.all(),
-    }
-    let mut holds_text = Vec::new();
-    loop {
-        if let Some(table) = scan(input, options, &mut holds_text)? {
-            return Ok(table);
-        }
-    }
-}
-
-/// Reads the file from start to end. `None` if columns have to be read as text that were not
-/// known to hold any; `holds_text` then says which.
-fn scan(input: &Input, options: &ReadOptions, holds_text: &mut Vec<bool>) -> Result<Option<Table>> {
-    let mut file = Opened::new(input, options)?;
-    holds_text.resize(file.names.len(), false);
-    for row in &file.sample {
-        for (field, text) in row.fields().zip(holds_text.iter_mut()) {
-            *text |= detect::cell(field) == Cell::Text;
-        }
-    }
-    let mut drafts: Vec<Draft> = holds_text.iter().map(|text| Draft::new(*text)).collect();
-    let mut lines = Vec::new();
-    let mut row = Record::default();
-    while file.next(&mut row)? {
-        for (field, draft) in row.fields().zip(&mut drafts) {
-            draft.push(field);
-        }
-        lines.push(row.line);
-    }
-    for (draft, text) in drafts.iter().zip(holds_text) {
-        *text |= draft.is_mixed();
-    }
-    let names = file.names.iter().cloned();
-    let columns: Option<Vec<Column>> =
-        names.zip(drafts).map(|(name, draft)| draft.finish(name)).collect();
-    Ok(columns.map(|columns| file.table(columns, lines)))
-}
-
 /// Reads a table some rows at a time, so that its size does not matter, and hands over each part
 /// with the rows in order. `texts` says which columns are texts whatever they look like, given
 /// their names and whether these are the file's own.
@@ -86,22 +24,31 @@ pub(crate) fn in_parts(
     source: &Source,
     options: &ReadOptions,
     texts: impl Fn(&[String], bool) -> Vec<bool>,
+    each: impl FnMut(Table) -> Result<()>,
+) -> Result<()> {
+    parts(&Input::once(source)?, options, |file| texts(&file.names, file.has_header), each)
+}
+
+/// The same for an open file.
+pub(super) fn parts(
+    input: &Input,
+    options: &ReadOptions,
+    texts: impl FnOnce(&Opened<'_>) -> Vec<bool>,
     mut each: impl FnMut(Table) -> Result<()>,
 ) -> Result<()> {
-    let input = Input::once(source)?;
     match input.format()? {
         Format::Csv => {}
         #[cfg(feature = "arrow")]
         format => {
-            let mut batches = Batches::new(&input, format)?;
+            let mut batches = Batches::new(input, format)?;
             while let Some(table) = batches.next()? {
                 each(table)?;
             }
             return Ok(());
         }
     }
-    let mut file = Opened::new(&input, options)?;
-    let texts = texts(&file.names, file.has_header);
+    let mut file = Opened::new(input, options)?;
+    let texts = texts(&file);
     let most = (PART_CELLS / file.names.len()).clamp(PART_ROWS.0, PART_ROWS.1);
     let mut rows: Vec<Record> = Vec::new();
     loop {
@@ -140,7 +87,7 @@ pub(crate) fn in_parts(
 }
 
 /// A file whose columns are known and whose rows are to come.
-struct Opened<'a> {
+pub(super) struct Opened<'a> {
     name: &'a str,
     records: Records<'a>,
     /// The rows that were looked at first.
@@ -169,6 +116,17 @@ impl<'a> Opened<'a> {
         }
         ensure!(!sample.is_empty(), "{name} has a header line but no rows");
         Ok(Self { name, records, sample, names, has_header, first_line })
+    }
+
+    /// Which columns hold texts in the rows that were looked at first.
+    pub(super) fn sampled_texts(&self) -> Vec<bool> {
+        let mut texts = vec![false; self.names.len()];
+        for row in &self.sample {
+            for (field, text) in row.fields().zip(&mut texts) {
+                *text |= detect::cell(field) == Cell::Text;
+            }
+        }
+        texts
     }
 
     /// Reads the next row; `false` at the end of the file.
@@ -233,11 +191,15 @@ pub(super) fn check_names(place: &str, names: &[String]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Cells, Delimiter};
+    use super::super::{Cells, Delimiter, Scan};
     use super::*;
 
     fn parse(text: &str) -> Result<Table> {
-        from_bytes("t.csv", text, &ReadOptions::default())
+        with(text, &ReadOptions::default())
+    }
+
+    fn with(text: &str, options: &ReadOptions) -> Result<Table> {
+        Ok(Scan::of(Input::from_bytes("t.csv", text), options, u64::MAX)?.into_table())
     }
 
     fn numbers(table: &Table, column: usize) -> Vec<f64> {
@@ -280,7 +242,7 @@ mod tests {
         ];
         for (text, header, names, rows) in cases {
             let options = ReadOptions { header, ..ReadOptions::default() };
-            let table = from_bytes("t.csv", text, &options).unwrap();
+            let table = with(text, &options).unwrap();
             assert_eq!(table.column_names().collect::<Vec<_>>(), names, "{text}");
             assert_eq!(table.rows(), rows, "{text}");
         }
@@ -289,7 +251,7 @@ mod tests {
     #[test]
     fn a_forced_delimiter_wins() {
         let options = ReadOptions { delimiter: Some(Delimiter::Comma), header: None };
-        let table = from_bytes("t.csv", "a;b,c\n1;2,3\n", &options).unwrap();
+        let table = with("a;b,c\n1;2,3\n", &options).unwrap();
         assert_eq!(table.column_names().collect::<Vec<_>>(), ["a;b", "c"]);
     }
 
@@ -345,10 +307,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         let source = Source::new(&path);
-        let options = ReadOptions::default();
-        let error = read(&source, &options).unwrap_err().to_string();
+        let open = |source: &Source| {
+            Scan::new(source, &ReadOptions::default(), u64::MAX).map(Scan::into_table)
+        };
+        let error = open(&source).unwrap_err().to_string();
         assert_eq!(error, format!("{} does not exist", path.display()));
         std::fs::write(&path, "a\tb\n1\t2\n").unwrap();
-        assert_eq!(read(&source, &options).unwrap().columns.len(), 2);
+        assert_eq!(open(&source).unwrap().columns.len(), 2);
     }
 }

@@ -1,6 +1,6 @@
 //! Counts what could not be taken as it was, over all parts of a table, and puts it into words.
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 
 use super::words::{count, every, names, quoted};
 
@@ -22,6 +22,20 @@ pub(crate) struct Tally {
     pub(super) gaps: Vec<String>,
     /// What training did not know.
     pub(super) unknown: Vec<Unknown>,
+    /// Missing cells where none may be.
+    pub(super) refused: Option<Refused>,
+}
+
+/// Missing cells where none may be.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Refused {
+    /// Where the first one is.
+    pub(super) place: String,
+    /// Whether it is the only one in its row.
+    pub(super) alone: bool,
+    /// How many there are, and in how many rows.
+    pub(super) cells: usize,
+    pub(super) rows: usize,
 }
 
 /// Categories of one column that training did not know.
@@ -59,6 +73,13 @@ impl Tally {
                 self.gaps.push(name);
             }
         }
+        match (&mut self.refused, other.refused) {
+            (Some(first), Some(more)) => {
+                first.cells += more.cells;
+                first.rows += more.rows;
+            }
+            (none, more) => *none = none.take().or(more),
+        }
         for new in other.unknown {
             match self.unknown.iter_mut().find(|known| known.column == new.column) {
                 Some(known) => {
@@ -70,8 +91,22 @@ impl Tally {
         }
     }
 
-    /// Fails if no row is left.
+    /// Fails if a cell is missing where none may be.
+    pub(crate) fn check_missing(&self) -> Result<()> {
+        let Some(Refused { place, alone, cells, rows }) = &self.refused else { return Ok(()) };
+        let more = match cells - 1 {
+            0 => String::new(),
+            others => {
+                let rows = rows - usize::from(*alone);
+                format!(" (and {} in {})", count(others, "more cell"), count(rows, "row"))
+            }
+        };
+        bail!("{place}: the value is missing{more}; use --missing drop or --missing mean")
+    }
+
+    /// Fails if a cell is missing where none may be, or if no row is left.
     pub(crate) fn check(&self, file: &str) -> Result<()> {
+        self.check_missing()?;
         let why = self.why;
         ensure!(self.kept > 0, "{file}: {why} in every row, so none is left");
         Ok(())
@@ -117,7 +152,8 @@ mod tests {
         ["k", "l", "k", "m"].into_iter().for_each(|c| unknown.add(c));
         let gaps = vec!["a".to_string()];
         let (why, unknown) = ("the target is missing", vec![unknown]);
-        let part = Tally { rows: 5, kept: 4, why, filled: (2, 1), gaps, unknown };
+        let refused = Some(Refused { place: "line 3".into(), alone: true, cells: 2, rows: 2 });
+        let part = Tally { rows: 5, kept: 4, why, filled: (2, 1), gaps, unknown, refused };
         let mut other = part.clone();
         other.gaps = vec!["b".into()];
         other.unknown[0].first = ["m", "n", "o", "p", "q"].map(String::from).into();
@@ -125,6 +161,8 @@ mod tests {
         whole.merge(part);
         whole.merge(other);
         assert_eq!((whole.rows, whole.kept, whole.filled), (10, 8, (4, 2)));
+        let error = whole.check_missing().unwrap_err().to_string();
+        assert!(error.starts_with("line 3: the value is missing (and 3 more cells in 3 rows)"));
         assert_eq!(
             whole.notes("t.csv"),
             [
