@@ -3,6 +3,7 @@
 use crate::args::{ReadArgs, TableArgs, YesNo};
 use crate::inputs::{Collector, Inputs};
 use crate::npy;
+use crate::splits::Split;
 use crate::table::{
     self, Chosen, Encoded, Encoding, Missing, Place, ReadOptions, Roles, Scan, Source, Survey,
     Tally,
@@ -35,6 +36,15 @@ pub(crate) struct Labels {
 }
 
 impl Labels {
+    /// Something else in place of each list of values.
+    fn each(&self, make: impl Fn(&[f64]) -> Vec<f64>) -> Labels {
+        Labels {
+            targets: self.targets.iter().map(|values| make(values)).collect(),
+            weights: self.weights.as_deref().map(&make),
+            noise_std: self.noise_std.as_deref().map(&make),
+        }
+    }
+
     /// Adds those of further rows.
     fn extend(&mut self, more: Labels) {
         if self.targets.is_empty() {
@@ -78,15 +88,16 @@ impl TrainingTable {
         self.x.rows()
     }
 
-    /// Some rows, X without a copy.
-    pub(crate) fn part<'a>(&'a self, rows: &'a [usize]) -> (MatrixRef<'a>, Labels) {
-        let pick = |values: &Vec<f64>| rows.iter().map(|&i| values[i]).collect();
-        let labels = Labels {
-            targets: self.labels.targets.iter().map(pick).collect(),
-            weights: self.labels.weights.as_ref().map(pick),
-            noise_std: self.labels.noise_std.as_ref().map(pick),
-        };
-        (MatrixRef::from(&self.x).choose(rows), labels)
+    /// The rows to learn from, X without a copy.
+    pub(crate) fn train<'a>(&'a self, split: &'a Split) -> (MatrixRef<'a>, Labels) {
+        let x = MatrixRef::from(&self.x).without(&split.test);
+        (x, self.labels.each(|values| split.train_of(values)))
+    }
+
+    /// The rows to be tested on, X without a copy.
+    pub(crate) fn test<'a>(&'a self, split: &'a Split) -> (MatrixRef<'a>, Labels) {
+        let x = MatrixRef::from(&self.x).choose(&split.test);
+        (x, self.labels.each(|values| split.test_of(values)))
     }
 }
 

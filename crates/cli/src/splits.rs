@@ -2,20 +2,36 @@
 
 use raysum::rng::{Purpose, stream};
 
-/// Training and test rows of one fold.
+/// The rows of one fold. All others are to learn from; of millions, their numbers would take more
+/// memory than anything else.
 #[derive(Debug)]
 pub(crate) struct Split {
-    pub(crate) train: Vec<usize>,
+    /// In the order of the table.
     pub(crate) test: Vec<usize>,
 }
 
 impl Split {
-    /// The rows in `test` against all others, both in the order of the table.
-    fn new(rows: usize, test: &[usize]) -> Self {
-        let mut chosen = vec![false; rows];
-        test.iter().for_each(|&i| chosen[i] = true);
-        let (test, train) = (0..rows).partition(|&i| chosen[i]);
-        Self { train, test }
+    fn new(test: &[usize]) -> Self {
+        let mut test = test.to_vec();
+        test.sort_unstable();
+        Self { test }
+    }
+
+    /// The values of the test rows.
+    pub(crate) fn test_of(&self, values: &[f64]) -> Vec<f64> {
+        self.test.iter().map(|&i| values[i]).collect()
+    }
+
+    /// The values of the other rows.
+    pub(crate) fn train_of(&self, values: &[f64]) -> Vec<f64> {
+        let mut train = Vec::with_capacity(values.len() - self.test.len());
+        let mut start = 0;
+        for &row in &self.test {
+            train.extend_from_slice(&values[start..row]);
+            start = row + 1;
+        }
+        train.extend_from_slice(&values[start..]);
+        train
     }
 }
 
@@ -27,7 +43,7 @@ pub(crate) fn are_enough(rows: usize, folds: usize) -> bool {
 /// `folds` splits of nearly equal size; every row is in exactly one test part.
 pub(crate) fn folds(rows: usize, folds: usize, seed: u64, repeat: u32) -> Vec<Split> {
     let order = permutation(rows, seed, repeat);
-    (0..folds).map(|k| Split::new(rows, &order[k * rows / folds..(k + 1) * rows / folds])).collect()
+    (0..folds).map(|k| Split::new(&order[k * rows / folds..(k + 1) * rows / folds])).collect()
 }
 
 /// A held-out part of about this share, if there are enough rows for both parts.
@@ -38,7 +54,7 @@ pub(crate) fn holdout(rows: usize, share: f64, seed: u64) -> Option<Split> {
         return None;
     }
     // Repeat numbers count up from 0; the holdout takes the last one.
-    Some(Split::new(rows, &permutation(rows, seed, u32::MAX)[..test]))
+    Some(Split::new(&permutation(rows, seed, u32::MAX)[..test]))
 }
 
 /// Fisher–Yates, written out so that the order stays the same whatever a library does.
@@ -63,8 +79,11 @@ mod tests {
             let mut tested: Vec<usize> = splits.iter().flat_map(|s| s.test.clone()).collect();
             tested.sort_unstable();
             assert_eq!(tested, (0..rows).collect::<Vec<_>>());
+            let values: Vec<f64> = (0..rows).map(|i| i as f64).collect();
             for s in &splits {
-                assert_eq!(s.train.len() + s.test.len(), rows);
+                let (train, test) = (s.train_of(&values), s.test_of(&values));
+                let others = values.iter().filter(|v| !test.contains(v)).copied();
+                assert_eq!(train, others.collect::<Vec<_>>());
                 assert!(s.test.len().abs_diff(rows / k) <= 1);
             }
         }

@@ -47,8 +47,8 @@ struct Demo {
 impl Demo {
     fn fit(table: &TrainingTable) -> Result<Self> {
         let split = splits::holdout(table.rows(), HOLDOUT, 0).context("the cars are enough")?;
-        let (x, labels) = table.part(&split.train);
-        let (x_new, truth) = table.part(&split.test);
+        let (x, labels) = table.train(&split);
+        let (x_new, truth) = table.test(&split);
         let (y, truth) = (&labels.targets[0], truth.targets[0].clone());
         let mut model = Config::preset(MODEL)?.fit(&labels.data(x)?)?;
         fit::attach(&mut model, MODEL, table, 0)?;

@@ -106,8 +106,8 @@ fn cross_validate(
 }
 
 fn one_fold(config: &Config, table: &TrainingTable, split: &Split) -> Result<FoldResult> {
-    let (x, labels) = table.part(&split.train);
-    let (x_new, truth) = table.part(&split.test);
+    let (x, labels) = table.train(split);
+    let (x_new, truth) = table.test(split);
     let started = Instant::now();
     let model = config.fit(&labels.data(x)?)?;
     let seconds = started.elapsed().as_secs_f64();

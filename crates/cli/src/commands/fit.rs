@@ -123,10 +123,10 @@ impl Fit<'_> {
         let mut holdouts = Vec::new();
         let count = |models: &[Model]| models.first().map_or(0, |model| model.report().evaluations);
         if let Some(split) = splits::holdout(table.rows(), share, config.seed) {
-            let (x, labels) = table.part(&split.train);
+            let (x, labels) = table.train(&split);
             let data = labels.some(x, targets.clone())?;
             let models = self.search(config, &data, None, "fit without held-out rows")?;
-            let (x, labels) = table.part(&split.test);
+            let (x, labels) = table.test(&split);
             for (model, y) in models.iter().zip(&labels.targets[targets.clone()]) {
                 let unit = model.scaler().y.std;
                 let prediction = predict(model, x, labels.noise_std.as_deref())?;

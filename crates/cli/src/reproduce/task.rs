@@ -101,10 +101,9 @@ impl CrossValidation {
 }
 
 fn fold_record(key: &Key, config: &Config, set: &Set, split: &splits::Split) -> Result<Record> {
-    let pick = |rows: &[usize]| -> Vec<f64> { rows.iter().map(|&i| set.y[i]).collect() };
     let x = MatrixRef::from(&set.x);
-    let (y, truth) = (pick(&split.train), pick(&split.test));
-    record(key, config, x.choose(&split.train), &y, x.choose(&split.test), &truth)
+    let (y, truth) = (split.train_of(&set.y), split.test_of(&set.y));
+    record(key, config, x.without(&split.test), &y, x.choose(&split.test), &truth)
 }
 
 /// Rows to learn from and rows to be asked about, both made by `make` when they are wanted.

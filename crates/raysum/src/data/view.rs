@@ -13,8 +13,37 @@ pub struct MatrixRef<'a> {
     values: Values<'a>,
     rows: usize,
     columns: usize,
-    /// Which rows of the data these are, if not all in order.
-    chosen: Option<&'a [usize]>,
+    chosen: Chosen<'a>,
+}
+
+/// Which rows of the data there are.
+#[derive(Clone, Copy, Debug)]
+enum Chosen<'a> {
+    All,
+    /// These, in this order.
+    These(&'a [usize]),
+    /// All but these, which are sorted and distinct.
+    Others(&'a [usize]),
+}
+
+impl Chosen<'_> {
+    /// The row of the data that row `i` is.
+    #[inline]
+    fn row(&self, i: usize) -> usize {
+        match self {
+            Self::All => i,
+            Self::These(rows) => rows[i],
+            Self::Others(left_out) => {
+                // Row left_out[k] is left out where k are left out before it.
+                let (mut low, mut high) = (0, left_out.len());
+                while low < high {
+                    let k = usize::midpoint(low, high);
+                    if left_out[k] - k <= i { low = k + 1 } else { high = k }
+                }
+                i + low
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +66,7 @@ impl<'a> MatrixRef<'a> {
     /// One column.
     pub fn from_column(data: &'a [f64]) -> Self {
         let values = Values::Memory { data, row_stride: 1, column_stride: 1 };
-        Self { values, rows: data.len(), columns: 1, chosen: None }
+        Self { values, rows: data.len(), columns: 1, chosen: Chosen::All }
     }
 
     fn strided(
@@ -51,7 +80,7 @@ impl<'a> MatrixRef<'a> {
             return Err(Error::Shape { rows, columns, len: data.len() });
         }
         let values = Values::Memory { data, row_stride, column_stride };
-        Ok(Self { values, rows, columns, chosen: None })
+        Ok(Self { values, rows, columns, chosen: Chosen::All })
     }
 
     /// Number of rows.
@@ -67,7 +96,7 @@ impl<'a> MatrixRef<'a> {
     /// Copies row `i`. Of rows in a file, many at a time are much faster.
     #[inline]
     pub fn copy_row(&self, i: usize, out: &mut [f64]) {
-        let row = self.chosen.map_or(i, |rows| rows[i]);
+        let row = self.chosen.row(i);
         match self.values {
             Values::Memory { data, row_stride, column_stride: 1 } => {
                 out.copy_from_slice(&data[row * row_stride..][..self.columns]);
@@ -83,8 +112,12 @@ impl<'a> MatrixRef<'a> {
     /// Copies some rows.
     pub fn copy_rows(&self, rows: Range<usize>, out: &mut [f64]) {
         match (self.values, self.chosen) {
-            (Values::Stored(store), None) => store.read(rows.start, out),
-            (Values::Stored(store), Some(chosen)) => store.gather(&chosen[rows], out),
+            (Values::Stored(store), Chosen::All) => store.read(rows.start, out),
+            (Values::Stored(store), Chosen::These(chosen)) => store.gather(&chosen[rows], out),
+            (Values::Stored(store), Chosen::Others(_)) => {
+                let rows: Vec<usize> = rows.map(|i| self.chosen.row(i)).collect();
+                store.gather(&rows, out);
+            }
             (Values::Memory { .. }, _) => {
                 for (row, out) in rows.zip(out.chunks_mut(self.columns.max(1))) {
                     self.copy_row(row, out);
@@ -106,8 +139,20 @@ impl<'a> MatrixRef<'a> {
     /// The rows with these indices, in this order, without a copy. Choices do not nest.
     #[must_use]
     pub fn choose(self, rows: &'a [usize]) -> Self {
-        debug_assert!(self.chosen.is_none());
-        Self { rows: rows.len(), chosen: Some(rows), ..self }
+        debug_assert!(matches!(self.chosen, Chosen::All));
+        Self { rows: rows.len(), chosen: Chosen::These(rows), ..self }
+    }
+
+    /// All rows but those with these indices, which must be in order and distinct; without a copy.
+    /// Choices do not nest.
+    ///
+    /// # Panics
+    /// If the indices are not in order, or beyond the last row.
+    #[must_use]
+    pub fn without(self, rows: &'a [usize]) -> Self {
+        debug_assert!(matches!(self.chosen, Chosen::All));
+        assert!(rows.is_sorted_by(|a, b| a < b) && rows.last().is_none_or(|r| *r < self.rows));
+        Self { rows: self.rows - rows.len(), chosen: Chosen::Others(rows), ..self }
     }
 
     /// Hands over all rows, some at a time and in order: the number of the first of them, and
@@ -117,7 +162,7 @@ impl<'a> MatrixRef<'a> {
         let mut copy = Vec::new();
         for first in (0..self.rows).step_by(size) {
             let rows = first..(first + size).min(self.rows);
-            if let (Values::Memory { data, row_stride, column_stride: 1 }, None) =
+            if let (Values::Memory { data, row_stride, column_stride: 1 }, Chosen::All) =
                 (self.values, self.chosen)
                 && row_stride == self.columns
             {
@@ -159,14 +204,14 @@ impl<'a> MatrixRef<'a> {
 impl<'a> From<&'a Matrix> for MatrixRef<'a> {
     fn from(m: &'a Matrix) -> Self {
         let values = Values::Memory { data: &m.data, row_stride: m.columns, column_stride: 1 };
-        MatrixRef { values, rows: m.rows, columns: m.columns, chosen: None }
+        MatrixRef { values, rows: m.rows, columns: m.columns, chosen: Chosen::All }
     }
 }
 
 impl<'a> From<&'a RowStore> for MatrixRef<'a> {
     fn from(store: &'a RowStore) -> Self {
         let (rows, columns) = (store.rows(), store.columns());
-        MatrixRef { values: Values::Stored(store), rows, columns, chosen: None }
+        MatrixRef { values: Values::Stored(store), rows, columns, chosen: Chosen::All }
     }
 }
 
@@ -203,6 +248,19 @@ mod tests {
             assert_eq!(chosen.rows(), 3);
             assert_eq!(all(chosen), [4.0, 5.0, 6.0, 4.0, 5.0, 6.0, 1.0, 2.0, 3.0]);
             assert_eq!(x.gather(&[1]).as_slice(), [4.0, 5.0, 6.0]);
+            assert_eq!(all(x.without(&[0])), [4.0, 5.0, 6.0]);
+            assert_eq!(all(x.without(&[])), by_row);
+        }
+    }
+
+    #[test]
+    fn the_others_are_those_that_are_not_left_out() {
+        let column: Vec<f64> = (0..20).map(f64::from).collect();
+        for left_out in [vec![0], vec![19], vec![3, 4, 5, 9], vec![0, 2, 4, 19], (0..20).collect()]
+        {
+            let expected = (0..20).filter(|i| !left_out.contains(i)).map(|i| i as f64);
+            let x = MatrixRef::from_column(&column).without(&left_out);
+            assert_eq!(all(x), expected.collect::<Vec<_>>());
         }
     }
 
