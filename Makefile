@@ -75,7 +75,8 @@ fuzz: $(TOOLS)/bin/cargo-fuzz
 	done
 
 audit: $(TOOLS)/bin/cargo-deny
-	PATH="$(TOOLS)/bin:$$PATH" $(CARGO) deny --all-features check
+	PATH="$(TOOLS)/bin:$$PATH" $(CARGO) deny --all-features check licenses bans sources
+	PATH="$(TOOLS)/bin:$$PATH" $(CARGO) deny --all-features check advisories
 
 clean:
 	$(CARGO) clean

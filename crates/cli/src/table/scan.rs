@@ -116,6 +116,23 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_changes_between_two_looks_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        let again = |change: &dyn Fn()| {
+            std::fs::write(&path, "a,b\n1,2\n3,4\n").unwrap();
+            let scan = Scan::new(&Source::new(&path), &ReadOptions::default(), 0).unwrap();
+            change();
+            scan.into_parts(|_| Ok(())).unwrap_err().to_string()
+        };
+        let name = path.display();
+        let error = again(&|| std::fs::write(&path, "a,b\n1,2\n").unwrap());
+        assert_eq!(error, format!("{name} was changed while it was read (2 rows, then 1)"));
+        let error = again(&|| std::fs::remove_file(&path).unwrap());
+        assert!(error.starts_with(&format!("{name} cannot be read: No such file")), "{error}");
+    }
+
+    #[test]
     fn a_table_read_twice_is_the_table_kept() {
         // More rows than a part holds, and a text at the very end.
         let numbers: Vec<String> = (0..70_000).map(|i| format!("0{i},1")).collect();

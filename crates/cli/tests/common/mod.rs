@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A temporary folder in which `raysum` runs.
@@ -94,12 +94,7 @@ impl Folder {
         let writer = std::thread::spawn(move || drop(pipe.write_all(&content)));
         let output = child.wait_with_output().unwrap();
         writer.join().unwrap();
-        Run {
-            line: line.into(),
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        Run::new(line, output)
     }
 
     /// What `raysum` prints when it succeeds.
@@ -115,6 +110,16 @@ impl AsRef<Path> for Folder {
 }
 
 impl Run {
+    /// What a command did.
+    pub(crate) fn new(line: &str, output: Output) -> Self {
+        Self {
+            line: line.into(),
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     /// The run itself, if it ended well.
     #[track_caller]
     pub(crate) fn succeeded(self) -> Self {
