@@ -179,7 +179,12 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, noise_std: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        noise_std: Any = None,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> ProjectedAdditiveGPRegressor:
         """Find hyperparameters by the marginal likelihood, and learn from all rows.
 
@@ -197,6 +202,10 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         noise_std : float or array-like of shape (n_samples,), default=None
             Known standard deviation of each row's noise, in the target's units; for one target.
             Noise that the fit finds comes on top.
+        checkpoint : path, default=None
+            A file that keeps what is found on the way. A fit that was ended in whatever way, and is
+            started again with the same rows, parameters and file, goes on where it was, and ends
+            with the same model. It is removed when the fit is done.
 
         Returns
         -------
@@ -209,7 +218,8 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         seen = clone(self)
         rows, dimensions = _inputs.rows(seen, X, y, sample_weight, noise_std, reset=True, least=2)
         with reporting(int(self.verbose)) as progress:
-            model, history = _raysum.fit(rows, settings, _inputs.threads(self.n_jobs), progress)
+            threads = _inputs.threads(self.n_jobs)
+            model, history = _raysum.fit(rows, settings, threads, progress, checkpoint)
         names = getattr(seen, "feature_names_in_", None)
         columns = None if names is None else list(names)
         self._table = None

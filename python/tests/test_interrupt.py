@@ -8,6 +8,7 @@ import threading
 import time
 
 import numpy as np
+import pytest
 from raysum import ProjectedAdditiveGPRegressor
 
 SCRIPT = """
@@ -47,6 +48,30 @@ def test_ctrl_c_stops_a_fit_within_a_second():
     heard, ended = interrupted(50, "gp.fit(X, X[:, 0])")
     # A second, and as much again for a busy machine.
     assert heard < 2 and ended < 3, (heard, ended)
+
+
+def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
+    X = np.random.default_rng(0).normal(size=(1500, 3))
+    y = np.sin(X[:, 0]) + X[:, 1]
+    file = tmp_path / "c"
+    script = (
+        "import sys; import numpy as np; from raysum import ProjectedAdditiveGPRegressor\n"
+        "X = np.random.default_rng(0).normal(size=(1500, 3))\n"
+        "gp = ProjectedAdditiveGPRegressor(engine='dense')\n"
+        "gp.fit(X, np.sin(X[:, 0]) + X[:, 1], checkpoint=sys.argv[1])\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(file)]) as process:
+        while not file.exists() or file.stat().st_size < 1000:
+            time.sleep(0.01)
+        process.kill()
+    gp = ProjectedAdditiveGPRegressor(engine="dense")
+    before = file.read_bytes()
+    with pytest.raises(ValueError, match="the checkpoint is of another fit"):
+        gp.fit(X[:100], y[:100], checkpoint=file)
+    assert file.read_bytes() == before
+    resumed = gp.fit(X, y, checkpoint=str(file)).predict(X)
+    assert not file.exists()
+    assert (resumed == ProjectedAdditiveGPRegressor(engine="dense").fit(X, y).predict(X)).all()
 
 
 def test_ctrl_c_stops_a_prediction():

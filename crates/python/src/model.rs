@@ -8,7 +8,7 @@ use crate::threads::{compute, pool};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use raysum::{Dataset, Model as Fitted, Prediction, Progress, Result};
+use raysum::{Checkpoint, Dataset, Model as Fitted, Prediction, Progress, Result};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -33,24 +33,31 @@ type History = Vec<(usize, u32, usize, f64)>;
 
 /// Fits models to rows: the models, and how the search went.
 #[pyfunction]
-#[pyo3(signature = (rows, settings, threads, progress=None))]
+#[pyo3(signature = (rows, settings, threads, progress=None, checkpoint=None))]
 pub(crate) fn fit(
     py: Python<'_>,
     rows: Given<'_>,
     settings: Settings,
     threads: usize,
     progress: Option<&Bound<'_, PyAny>>,
+    checkpoint: Option<PathBuf>,
 ) -> PyResult<(Model, History)> {
     let (config, rows, pool) = (settings.config()?, Rows::from(rows), pool(threads)?);
     let (mut targets, history) = job::run(py, progress, move |py, caller| {
         rows.borrow(py, false, |data| {
             let search = || {
                 let mut history = History::new();
-                let models = config.fit_targets(data, None, &mut |p: &Progress| {
+                let mut report = |p: &Progress| {
                     history.push((p.rows, p.start, p.evaluations, p.objective));
                     caller.report(p)
-                });
-                models.map(|models| (models, history))
+                };
+                let mut kept = checkpoint.as_ref().map(Checkpoint::open).transpose()?;
+                let models = config.fit_resumed(data, None, &mut report, kept.as_mut())?;
+                if let Some(path) = &checkpoint {
+                    // It has served; were it left, it would only be told again what it knows.
+                    let _ = std::fs::remove_file(path);
+                }
+                Ok((models, history))
             };
             job::detached(py, || pool.install(search)).map_err(to_python)
         })
