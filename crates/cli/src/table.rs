@@ -168,11 +168,7 @@ impl Table {
             return Err(unusable(&self.name, &column.name, kind));
         }
         let Some((row, text)) = &column.infinite else { return Ok(()) };
-        bail!(
-            "{}: {} is not a finite number; leave the cell empty if the value is missing",
-            self.at(*row, &column.name),
-            quoted(text),
-        )
+        Err(infinite(&self.at(*row, &column.name), text))
     }
 
     /// About how much memory it takes.
@@ -196,6 +192,12 @@ fn unusable(file: &str, column: &str, kind: &str) -> anyhow::Error {
     let drop = words::option("--drop", column);
     let place = format!("{file}, column {}", quoted(column));
     anyhow!("{place}: it holds {kind}, which is neither number nor text; use {drop}")
+}
+
+/// What to say of an infinity.
+fn infinite(place: &str, text: &str) -> anyhow::Error {
+    let text = quoted(text);
+    anyhow!("{place}: {text} is not a finite number; leave the cell empty if the value is missing")
 }
 
 /// Finds a column by its exact name, or else by its position from 0 (negative: from the end).

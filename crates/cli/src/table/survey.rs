@@ -4,10 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
-use super::words::quoted;
-use super::{Cells, Column, NO_TEXT, Table, detect, unusable, words};
+use super::{Cells, Column, NO_TEXT, Table, detect, infinite, unusable, words};
 
 /// Texts of a column that are told apart; of more than that none is a category.
 const MOST_TEXTS: usize = 10_000;
@@ -176,11 +175,7 @@ impl Survey {
             return Err(unusable(&self.name, &column.name, kind));
         }
         let Some((line, text)) = &column.infinite else { return Ok(()) };
-        bail!(
-            "{}: {} is not a finite number; leave the cell empty if the value is missing",
-            self.at(*line, &column.name),
-            quoted(text),
-        )
+        Err(infinite(&self.at(*line, &column.name), text))
     }
 }
 
