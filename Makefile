@@ -70,7 +70,8 @@ $(TOOLS)/bin/%:
 
 fuzz: $(TOOLS)/bin/cargo-fuzz
 	for target in table model arguments; do \
-	  PATH="$(TOOLS)/bin:$$PATH" $(CARGO) +nightly fuzz run $$target -- \
+	  found=$(TOOLS)/corpus/$$target; mkdir -p $$found; \
+	  PATH="$(TOOLS)/bin:$$PATH" $(CARGO) +nightly fuzz run $$target $$found fuzz/corpus/$$target -- \
 	    -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096 -timeout=20 || exit 1; \
 	done
 

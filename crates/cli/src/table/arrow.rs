@@ -2,16 +2,17 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::Seek;
+use std::io::{Read, Seek, SeekFrom};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_cast::cast;
-use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_ipc::reader::{FileReader, StreamReader, read_footer_length};
+use arrow_ipc::root_as_footer;
 use arrow_schema::{DataType, Schema, TimeUnit};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -88,7 +89,9 @@ impl<'a> Batches<'a> {
                 Box::new(reader.map_err(|error| broken(name, "Parquet", &error))?)
             }
             Format::ArrowFile => {
-                let reader = FileReader::try_new(std::io::BufReader::new(whole(input)?), None);
+                let mut file = whole(input)?;
+                check_blocks(&mut file).map_err(|error| broken(name, "Arrow", &error))?;
+                let reader = FileReader::try_new(std::io::BufReader::new(file), None);
                 Box::new(reader.map_err(|error| broken(name, "Arrow", &error))?)
             }
             Format::Csv | Format::ArrowStream => {
@@ -169,9 +172,32 @@ fn add(array: &dyn Array, kind: &Kind, draft: &mut Draft) -> Result<()> {
 
 fn names(file: &str, schema: &Schema) -> Result<Vec<String>> {
     let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-    anyhow::ensure!(!names.is_empty(), "{file} has no columns");
+    ensure!(!names.is_empty(), "{file} has no columns");
     check_names(file, &names)?;
     Ok(names)
+}
+
+/// Fails if an Arrow file claims to have more in a block than it has in all: its reader would ask for
+/// so much memory.
+fn check_blocks(file: &mut File) -> Result<()> {
+    let size = file.metadata()?.len();
+    let mut end = [0; 10];
+    file.seek(SeekFrom::End(-10))?;
+    file.read_exact(&mut end)?;
+    let length = read_footer_length(end)?;
+    ensure!(length as u64 + 10 <= size, "a footer of {length} bytes");
+    let mut footer = vec![0; length];
+    file.seek(SeekFrom::End(-10 - length as i64))?;
+    file.read_exact(&mut footer)?;
+    file.rewind()?;
+    let footer = root_as_footer(&footer).map_err(|error| anyhow!("{error}"))?;
+    for block in [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten() {
+        let parts = [block.offset(), i64::from(block.metaDataLength()), block.bodyLength()];
+        let parts = parts.map(u64::try_from);
+        let all = parts.into_iter().try_fold(0_u64, |sum, part| sum.checked_add(part.ok()?));
+        ensure!(all.is_some_and(|end| end <= size), "a block beyond its end");
+    }
+    Ok(())
 }
 
 /// The file to move about in; what comes through a pipe is put into one first.
