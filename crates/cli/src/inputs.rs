@@ -23,14 +23,17 @@ impl Inputs {
     }
 
     /// All of them in memory.
-    pub(crate) fn into_matrix(self) -> Matrix {
-        match self {
+    pub(crate) fn into_matrix(self) -> Result<Matrix> {
+        Ok(match self {
             Self::Memory(x) => x,
             Self::Stored(store) => {
                 let rows: Vec<usize> = (0..store.rows()).collect();
-                MatrixRef::from(&store).gather(&rows)
+                let x = MatrixRef::from(&store);
+                let all = x.gather(&rows);
+                x.check_read()?;
+                all
             }
-        }
+        })
     }
 }
 

@@ -33,8 +33,7 @@ pub(crate) fn read(path: &Path) -> Result<Matrix> {
 
 /// Number of rows and columns; a vector is a single column.
 pub(crate) fn shape(path: &Path) -> Result<(usize, usize)> {
-    let (file, _) = open(path)?;
-    shape_of(path, &file)
+    open(path).map(|(_, rows, columns)| (rows, columns))
 }
 
 /// Hands over some rows at a time, with the number of the first one. Arrays that are stored column
@@ -48,12 +47,8 @@ fn read_parts(
     most: usize,
     mut each: impl FnMut(usize, Matrix) -> Result<()>,
 ) -> Result<()> {
-    let name = path.display();
-    let (file, size) = open(path)?;
-    let (rows, columns) = shape_of(path, &file)?;
-    let count = rows.checked_mul(columns).context("the shape is impossible")?;
-    // Every type takes a byte at least: a shape that the file cannot hold is not believed.
-    ensure!(count as u64 <= size, "{name}: the file is cut off ({rows} × {columns} announced)");
+    let (file, rows, columns) = open(path)?;
+    let count = rows * columns;
     if count == 0 {
         return each(0, Matrix::zeros(rows, columns));
     }
@@ -74,22 +69,22 @@ fn read_parts(
     })
 }
 
-/// The file after its header, and its size.
-fn open(path: &Path) -> Result<(NpyFile<BufReader<File>>, u64)> {
+/// The file after its header, and its rows and columns.
+fn open(path: &Path) -> Result<(NpyFile<BufReader<File>>, usize, usize)> {
     let name = path.display();
     let file = File::open(path).with_context(|| format!("{name}"))?;
     let size = file.metadata().with_context(|| format!("{name}"))?.len();
     let file = NpyFile::new(BufReader::with_capacity(1 << 20, file))
         .with_context(|| format!("{name}: not a NumPy file that can be read"))?;
-    Ok((file, size))
-}
-
-fn shape_of<R: Read>(path: &Path, file: &NpyFile<R>) -> Result<(usize, usize)> {
-    match *file.shape() {
-        [n] => Ok((n as usize, 1)),
-        [n, d] => Ok((n as usize, d as usize)),
-        _ => bail!("{}: has {} axes; a table has 2", path.display(), file.shape().len()),
-    }
+    let (rows, columns) = match *file.shape() {
+        [n] => (n as usize, 1),
+        [n, d] => (n as usize, d as usize),
+        _ => bail!("{name}: has {} axes; a table has 2", file.shape().len()),
+    };
+    let count = rows.checked_mul(columns).context("the shape is impossible")?;
+    // Every type takes a byte at least: a shape that the file cannot hold is not believed.
+    ensure!(count as u64 <= size, "{name}: the file is cut off ({rows} × {columns} announced)");
+    Ok((file, rows, columns))
 }
 
 /// The values as 64-bit floats, so many at a time, whatever number type the file has.

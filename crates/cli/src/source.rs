@@ -7,7 +7,8 @@ use crate::inputs::{Collector, Inputs};
 use crate::npy;
 use crate::splits::Split;
 use crate::table::{
-    self, Chosen, Encoded, Encoding, Missing, ReadOptions, Roles, Scan, Source, Survey, Tally,
+    self, Chosen, Encoded, Encoding, Missing, ReadOptions, Roles, Scan, Source, Survey, Table,
+    Tally,
 };
 use anyhow::{Context, Result, ensure};
 use raysum::{Dataset, Matrix, MatrixRef, Model};
@@ -227,20 +228,25 @@ pub(crate) fn more_rows(
     ensure!(y.is_none(), "--y is for .npy files");
     let source = Source::new(path);
     let mut gathered = Gathered::new(Collector::new(0, encoding.expand_len(), u64::MAX)?);
-    let texts = |names: &[String], has_header| encoding.texts(names, has_header);
-    table::in_parts(&source, &options_for(reading, &encoding), texts, |part| {
+    in_parts(&source, reading, &encoding, |part| {
         gathered.add(encoding.apply_part(&part, reading.missing, true)?)
     })?;
     gathered.finish(&source.name(), encoding)
 }
 
-fn options_for(reading: &ReadArgs, encoding: &Encoding) -> ReadOptions {
+/// Reads a table some rows at a time, its columns as they were when the encoding was learned.
+fn in_parts(
+    source: &Source,
+    reading: &ReadArgs,
+    encoding: &Encoding,
+    each: impl FnMut(Table) -> Result<()>,
+) -> Result<()> {
     let mut options = options(reading);
     if !encoding.has_header && !encoding.has_numbers() {
         // Without a number in it, the first row would be taken for a header.
         options.header.get_or_insert(false);
     }
-    options
+    table::in_parts(source, &options, |names, header| encoding.texts(names, header), each)
 }
 
 /// Reads a table to predict with `model`, some rows at a time and in order; returns what the user
@@ -258,8 +264,7 @@ pub(crate) fn new_rows(
     let source = Source::new(path);
     let mut tally = Tally::default();
     let mut noise_known = true;
-    let texts = |names: &[String], has_header| encoding.texts(names, has_header);
-    table::in_parts(&source, &options_for(reading, &encoding), texts, |table| {
+    in_parts(&source, reading, &encoding, |table| {
         let encoded = encoding.apply_part(&table, reading.missing, false)?;
         // What was written before must not be found out to be wrong at the end.
         encoded.tally.check_missing()?;

@@ -53,9 +53,8 @@ pub(crate) fn fit(
                 };
                 let mut kept = checkpoint.as_ref().map(Checkpoint::open).transpose()?;
                 let models = config.fit_resumed(data, None, &mut report, kept.as_mut())?;
-                if let Some(path) = &checkpoint {
-                    // It has served; were it left, it would only be told again what it knows.
-                    let _ = std::fs::remove_file(path);
+                if let Some(kept) = kept {
+                    kept.remove();
                 }
                 Ok((models, history))
             };

@@ -101,6 +101,14 @@ impl Checkpoint {
         &self.path
     }
 
+    /// Removes the file of a fit that is done: it has served, and would only be told again what it
+    /// knows.
+    pub fn remove(self) {
+        let path = self.path().to_owned();
+        drop(self);
+        let _ = std::fs::remove_file(path);
+    }
+
     /// Begins a fit: the next one of those in the file, if that was the same.
     pub(crate) fn begin(&mut self, fit: u64) -> Result<()> {
         match self.past.pop_front() {

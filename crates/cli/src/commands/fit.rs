@@ -66,8 +66,7 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     }
     if let Some(checkpoint) = checkpoint {
         interrupt::keeps(None);
-        // It has served; were it left, it would only be told again what it knows.
-        let _ = std::fs::remove_file(checkpoint.path());
+        checkpoint.remove();
     }
     let mut text = String::new();
     for fitted in &all {

@@ -61,7 +61,7 @@ impl Folder {
                 Ok(table::find_column(survey, "-1")?.into())
             })?;
         let y = table.labels.targets.pop().context("a table has a last column")?;
-        Ok(Set { name: name.into(), x: table.x.into_matrix(), y })
+        Ok(Set { name: name.into(), x: table.x.into_matrix()?, y })
     }
 }
 

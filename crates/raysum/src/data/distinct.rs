@@ -6,6 +6,8 @@
 
 use super::{Dataset, Matrix};
 use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hasher};
 
 /// Of more rows than this it is not worth its while: rounding matters less, and sorting more.
 const MOST: usize = 10_000;
@@ -21,7 +23,7 @@ pub(crate) struct Distinct {
 impl Distinct {
     /// `None` if every row counts once and no two are equal, or if there are many.
     pub(crate) fn of(data: &Dataset<'_>) -> Option<Self> {
-        if data.rows() > MOST {
+        if data.rows() > MOST || (data.weights().is_none() && all_differ(data)) {
             return None;
         }
         let mut order: Vec<usize> = (0..data.rows()).collect();
@@ -59,6 +61,20 @@ impl Distinct {
             noise_std: self.noise_std.as_deref(),
         }
     }
+}
+
+/// Whether no two rows can be equal: what most tables are, found without a copy of them.
+fn all_differ(data: &Dataset<'_>) -> bool {
+    let mut seen = HashSet::with_capacity(data.rows());
+    data.x().in_blocks(|_, values| {
+        for row in values.chunks(data.columns()) {
+            let mut hash = DefaultHasher::new();
+            // Zeros of both signs are equal.
+            row.iter().for_each(|value| hash.write_u64((value + 0.0).to_bits()));
+            seen.insert(hash.finish());
+        }
+    });
+    seen.len() == data.rows()
 }
 
 /// By inputs, then by what was observed there; all of it is finite.

@@ -193,7 +193,7 @@ impl<'a> MatrixRef<'a> {
 
     /// Fails if some of the values could not be read from their file. Zeros stand in their place,
     /// so this is to be asked before anything made from them is believed.
-    pub(crate) fn check_read(&self) -> Result<()> {
+    pub fn check_read(&self) -> Result<()> {
         match self.values {
             Values::Memory { .. } => Ok(()),
             Values::Stored(store) => store.check_read(),
