@@ -1,4 +1,4 @@
-//! Writing a file so that it is there whole or not at all.
+//! Atomic writes: a file is written under a temporary name and renamed when it is complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -14,7 +14,9 @@ pub fn write(path: &Path, body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
 /// A file that is written beside its place, and moved there when it is complete. An older file of
 /// that name stays whole until then; a draft that is dropped leaves nothing.
 ///
-/// A symbolic link is followed. A device or a named pipe is written to, not replaced.
+/// A symbolic link is followed. A device or a named pipe is written to, not replaced. The new file
+/// has the permissions of the one it replaces, and its owner where the system permits that; a file
+/// that was not there before has those of the process (its umask).
 #[derive(Debug)]
 pub struct Draft {
     out: BufWriter<File>,
@@ -97,11 +99,41 @@ fn beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
         let text = format!("the folder {} does not exist", folder.display());
         return Err(io::Error::new(io::ErrorKind::NotFound, text));
     }
+    let replaced = fs::metadata(path).ok();
     let mut builder = tempfile::Builder::new();
-    // Temporary files are private to their owner; this is to become an ordinary one.
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    builder.tempfile_in(folder).map_err(|e| without_path(&e))
+    if replaced.is_none() {
+        // An ordinary new file, from which the umask takes its share. In place of another file it
+        // stays private to the user, as temporary files are, until it has that file's permissions.
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    let file = builder.tempfile_in(folder).map_err(|e| without_path(&e))?;
+    if let Some(replaced) = replaced {
+        copy_access(&replaced, file.as_file())?;
+    }
+    Ok(file)
+}
+
+/// Gives a file the owner, the group and the permissions of another one, as far as that is permitted.
+#[cfg(unix)]
+fn copy_access(from: &fs::Metadata, to: &File) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let now = to.metadata()?;
+    let (user, group) = (from.uid(), from.gid());
+    if now.uid() != user {
+        // Only the superuser can give a file away.
+        let _ = fchown(to, Some(user), None);
+    }
+    let same_group = now.gid() == group || fchown(to, None, Some(group)).is_ok();
+    let mode = from.mode() & 0o777;
+    // Permissions of a group are not for the members of another one.
+    let mode = if same_group { mode } else { mode & (0o707 | (mode & 0o007) << 3) };
+    to.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn copy_access(from: &fs::Metadata, to: &File) -> io::Result<()> {
+    to.set_permissions(from.permissions())
 }
 
 /// The system's word alone: the name of a temporary file says nothing to the user.
@@ -121,4 +153,59 @@ pub(crate) fn checksum(text: &str, mut arrays: Vec<(&str, &[u8])>) -> String {
         hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     }
     format!("{hash:016x}")
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o7777
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_permissions() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let link = folder.path().join("link");
+        fs::write(&path, "old").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        for bits in [0o600, 0o640, 0o644, 0o666, 0o755, 0o400, 0o604] {
+            for name in [&path, &link] {
+                fs::set_permissions(&path, fs::Permissions::from_mode(bits)).unwrap();
+                let mut draft = Draft::new(name).unwrap();
+                // Nobody else can read it while it is written, either.
+                assert_eq!(mode(draft.temporary().unwrap()), bits, "{bits:o}");
+                draft.write_all(b"new").unwrap();
+                draft.commit().unwrap();
+                assert_eq!(mode(&path), bits, "{bits:o}");
+            }
+        }
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn a_new_file_has_the_permissions_of_any_other_new_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [ours, theirs] = ["ours", "theirs"].map(|name| folder.path().join(name));
+        write(&ours, |out| out.write_all(b"1")).unwrap();
+        fs::write(&theirs, "1").unwrap();
+        assert_eq!(mode(&ours), mode(&theirs));
+    }
+
+    #[test]
+    fn the_owner_and_the_group_are_kept_where_that_is_permitted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        // Only the superuser can give a file away; for others there is nothing to be tested.
+        if std::os::unix::fs::chown(&path, Some(12345), Some(54321)).is_err() {
+            return;
+        }
+        write(&path, |out| out.write_all(b"new")).unwrap();
+        let found = fs::metadata(&path).unwrap();
+        assert_eq!((found.uid(), found.gid(), mode(&path)), (12345, 54321, 0o640));
+    }
 }
