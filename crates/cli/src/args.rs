@@ -13,7 +13,7 @@ pub(crate) use reproduce::{ExperimentArgs, FoldsArgs, ReproduceArgs, RunArgs};
 use crate::table::Missing;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use raysum::Config;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Gaussian-process regression by sums of one-dimensional views of the data: a prediction and an
 /// honest interval for every row of a table.
@@ -116,6 +116,11 @@ pub(crate) struct TableArgs {
 }
 
 impl TableArgs {
+    /// The files that the table is read from.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        [Some(&self.data), self.y.as_ref()].into_iter().flatten().map(PathBuf::as_path)
+    }
+
     /// How much memory the table may take.
     pub(crate) fn room(&self) -> u64 {
         self.memory.unwrap_or_else(crate::memory::half_of_free)

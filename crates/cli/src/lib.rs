@@ -16,6 +16,7 @@ mod output;
 mod picture;
 mod progress;
 mod reproduce;
+mod same_file;
 mod score;
 mod source;
 mod splits;

@@ -1,7 +1,7 @@
-//! Where results go: standard output, or a file that appears whole or not at all.
+//! Where results go: standard output, or a file that is written atomically.
 
-use crate::interrupt;
-use anyhow::{Context, Result};
+use crate::{interrupt, same_file};
+use anyhow::{Context, Result, bail};
 use raysum::file::Draft;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -50,12 +50,36 @@ impl Write for Named<'_> {
     }
 }
 
-/// Fails if nothing could be written to `path`: better now than after an hour of fitting.
-pub(crate) fn check(path: &Path) -> Result<()> {
+/// Fails if nothing could be written to `path`, or if that would overwrite one of the `inputs`:
+/// better now than after an hour of fitting.
+pub(crate) fn check<'a>(path: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+    check_inputs(path, inputs)?;
     if path == Path::new("-") {
         return Ok(());
     }
     raysum::file::check(path).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Fails if `path` is the same file as one of the `inputs`.
+pub(crate) fn check_inputs<'a>(
+    path: &Path,
+    inputs: impl IntoIterator<Item = &'a Path>,
+) -> Result<()> {
+    let Some(input) = inputs.into_iter().find(|input| same_file::overwrites(path, input)) else {
+        return Ok(());
+    };
+    let name = |path: &Path, standard: &str| match path.to_str() {
+        Some("-") => standard.to_string(),
+        _ => path.display().to_string(),
+    };
+    let (output, input) = (name(path, "standard output"), name(input, "standard input"));
+    if output == input {
+        bail!("cannot write {output}: it is an input of this command; name another file");
+    }
+    bail!(
+        "cannot write {output}: it is the same file as {input}, an input of this command; name \
+         another file"
+    );
 }
 
 /// Whether the reader of our output went away.

@@ -2,7 +2,7 @@
 
 use super::{ReadArgs, model_file};
 use clap::Args as ClapArgs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// More rows of the kind a model was fitted on.
 #[derive(Debug, ClapArgs)]
@@ -22,13 +22,20 @@ pub(crate) struct RowsArgs {
     pub(crate) reading: ReadArgs,
 }
 
+impl RowsArgs {
+    /// The files that the rows are read from.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &Path> {
+        [Some(&self.data), self.y.as_ref()].into_iter().flatten().map(PathBuf::as_path)
+    }
+}
+
 /// `raysum update`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct UpdateArgs {
     #[command(flatten)]
     pub(crate) rows: RowsArgs,
 
-    /// Where to save the new model [default: in place of the old one]
+    /// Where to save the new model [default: in place of the old one, which is replaced atomically]
     #[arg(long, short, value_name = "FILE", value_parser = model_file)]
     pub(crate) output: Option<PathBuf>,
 

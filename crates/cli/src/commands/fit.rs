@@ -5,7 +5,7 @@ use crate::args::FitArgs;
 use crate::progress::Reporter;
 use crate::score::Scores;
 use crate::source::{self, ATTACHMENT, TARGET, TrainingTable};
-use crate::{describe, interrupt, output, splits, style};
+use crate::{describe, interrupt, output, same_file, splits, style};
 use anyhow::{Result, ensure};
 use raysum::{
     Checkpoint, Config, Dataset, Hyperparameters, MatrixRef, Model, Prediction, Progress,
@@ -37,7 +37,7 @@ struct Holdout {
 pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     let config = args.settings.config(&args.model)?;
     if let Some(path) = &args.output {
-        output::check(path)?;
+        output::check(path, args.table.files())?;
     }
     let mut checkpoint = args.checkpoint.as_deref().map(|path| open(path, args)).transpose()?;
     let table = source::training(&args.table)?;
@@ -90,8 +90,8 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
 
 /// Opens the file that keeps evaluations.
 fn open(path: &Path, args: &FitArgs) -> Result<Checkpoint> {
-    let place = |path: &Path| std::path::absolute(path).ok();
-    let same = args.output.as_deref().is_some_and(|output| place(output) == place(path));
+    output::check_inputs(path, args.table.files())?;
+    let same = args.output.as_deref().is_some_and(|output| same_file::same(output, path));
     ensure!(!same, "{}: the checkpoint and the model need files of their own", path.display());
     Ok(Checkpoint::open(path)?)
 }

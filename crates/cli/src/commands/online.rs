@@ -7,11 +7,12 @@ use crate::{interrupt, output, source};
 use anyhow::{Context, Result, ensure};
 use raysum::{Error, Model, Part};
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(super) fn update(args: &UpdateArgs, voice: Voice) -> Result<()> {
     let to = args.output.as_deref().unwrap_or(&args.rows.model);
-    output::check(to)?;
+    // In place of the model is where a new one usually goes; the rows must stay.
+    output::check(to, args.rows.tables())?;
     let (mut models, table) = read(&args.rows, voice)?;
     for (k, model) in models.iter_mut().enumerate() {
         let data = table.labels.some(&table.x, k..k + 1)?;
@@ -23,7 +24,7 @@ pub(super) fn update(args: &UpdateArgs, voice: Voice) -> Result<()> {
 }
 
 pub(super) fn stats(args: &StatsArgs, voice: Voice) -> Result<()> {
-    output::check(&args.output)?;
+    output::check(&args.output, args.rows.tables().chain([args.rows.model.as_path()]))?;
     let (models, table) = read(&args.rows, voice)?;
     let mut parts = Vec::with_capacity(models.len());
     for (k, model) in models.iter().enumerate() {
@@ -44,7 +45,8 @@ pub(super) fn stats(args: &StatsArgs, voice: Voice) -> Result<()> {
 }
 
 pub(super) fn merge(args: &MergeArgs, voice: Voice) -> Result<()> {
-    output::check(&args.output)?;
+    let inputs = args.parts.iter().chain([&args.model]);
+    output::check(&args.output, inputs.map(PathBuf::as_path))?;
     let mut models = Model::load_all(&args.model)?;
     let mut by_target: Vec<Vec<Part>> = vec![Vec::new(); models.len()];
     let mut rows = 0;

@@ -14,7 +14,7 @@ use raysum::Model;
 const COLUMNS: [&str; 4] = ["mean", "std", "lower", "upper"];
 
 pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {
-    output::check(&args.output)?;
+    output::check(&args.output, [args.model.as_path(), &args.data])?;
     let models = Model::load_all(&args.model)?;
     let each = |rows: &NewRows| predicted(&models, rows, args);
     let (data, reading, output) = (&args.data, &args.reading, &args.output);

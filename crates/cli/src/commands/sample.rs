@@ -10,7 +10,7 @@ use anyhow::Result;
 use raysum::Model;
 
 pub(super) fn run(args: &SampleArgs, voice: Voice) -> Result<()> {
-    output::check(&args.output)?;
+    output::check(&args.output, [args.model.as_path(), &args.data])?;
     let models = Model::load_all(&args.model)?;
     let count = args.functions as usize;
     let mut drawn = Vec::new();
