@@ -69,8 +69,9 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         The seed of everything random. The same integer gives the same bits on any number of
         threads.
     n_jobs : int, default=None
-        Threads. None: all cores, or as many as RAYON_NUM_THREADS or OMP_NUM_THREADS say (joblib's
-        workers have their share there); -1: all cores.
+        Threads, at most as many as there are cores. None: all cores, or as many as
+        RAYON_NUM_THREADS or OMP_NUM_THREADS say (joblib's workers have their share there); -1: all
+        cores.
     verbose : int, default=0
         1 shows a progress bar (lines, if tqdm is not installed), 2 a line for each evaluation.
 

@@ -125,11 +125,11 @@ def threads(n_jobs: int | None) -> int:
     """
     if n_jobs is not None:
         # More threads than cores gain nothing, and a thousand of them do harm.
-        return min(joblib.effective_n_jobs(n_jobs), max(joblib.cpu_count(), 64))
+        return min(joblib.effective_n_jobs(n_jobs), joblib.cpu_count())
     for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS"):
         granted = os.environ.get(name, "")
         if granted.isdigit() and int(granted) > 0:
-            return int(granted)
+            return min(int(granted), joblib.cpu_count())
     return joblib.cpu_count()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -25,6 +26,7 @@ from cases import (
     put,
     renamed,
 )
+from raysum import _inputs
 from sklearn.exceptions import ConvergenceWarning
 
 # --- the same numbers in other clothes
@@ -288,3 +290,16 @@ def test_slopes_beyond_the_largest_number_are_cut_to_it() -> None:
 
 def test_more_threads_than_make_sense() -> None:
     assert (gp(n_jobs=2**70).fit(X, Y).predict(X) == fitted().predict(X)).all()
+
+
+def test_there_are_no_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    cores = joblib.cpu_count()
+    assert [_inputs.threads(n) for n in (1, -1, cores, cores + 1, 1000)] == [1] + 4 * [cores]
+    for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    assert _inputs.threads(None) == cores
+    for name in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS"):
+        monkeypatch.setenv(name, "1000")
+        assert _inputs.threads(None) == cores
+        monkeypatch.setenv(name, "1")
+        assert _inputs.threads(None) == 1

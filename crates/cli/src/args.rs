@@ -5,6 +5,7 @@ mod model;
 mod online;
 mod reproduce;
 mod ski;
+mod values;
 
 pub(crate) use model::ModelArgs;
 pub(crate) use online::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
@@ -14,6 +15,7 @@ use crate::table::Missing;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use raysum::Config;
 use std::path::{Path, PathBuf};
+use values::{file, folder, model_file, open_unit, share, whole};
 
 /// Gaussian-process regression by sums of one-dimensional views of the data: a prediction and an
 /// honest interval for every row of a table.
@@ -24,9 +26,13 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Threads to use; the results do not depend on it [default: all cores]
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) threads: Option<u16>,
+    /// Threads to use, at most as many as there are cores; the results do not depend on it
+    /// [default: all cores]
+    #[arg(
+        long, global = true, value_name = "N", value_parser = whole(1, u32::MAX),
+        allow_hyphen_values = true
+    )]
+    pub(crate) threads: Option<u32>,
 
     /// Print nothing but results and errors
     #[arg(long, short, global = true)]
@@ -71,6 +77,7 @@ pub(crate) enum Command {
 pub(crate) struct TableArgs {
     /// The table: CSV (comma, tab or semicolon; gzip and zstd too), Parquet, Arrow IPC, NumPy's .npy,
     /// or - for standard input
+    #[arg(value_parser = file())]
     pub(crate) data: PathBuf,
 
     /// The column to predict: its name, or its position from 0 (-1 is the last); several separated
@@ -86,7 +93,7 @@ pub(crate) struct TableArgs {
     pub(crate) target: Option<String>,
 
     /// The targets as a .npy file of their own, if the table is a .npy file without them
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file())]
     pub(crate) y: Option<PathBuf>,
 
     /// A column that says how often each row counts: 2 is as good as the row twice
@@ -111,7 +118,9 @@ pub(crate) struct TableArgs {
 
     /// How much memory the table may take, such as 500MB or 2GB: a larger one is put into a temporary
     /// file (in TMPDIR), and the result is the same [default: half of what is free]
-    #[arg(long, value_name = "SIZE", value_parser = crate::memory::size)]
+    #[arg(
+        long, value_name = "SIZE", value_parser = crate::memory::size, allow_hyphen_values = true
+    )]
     pub(crate) memory: Option<u64>,
 }
 
@@ -131,11 +140,11 @@ impl TableArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ReadArgs {
     /// Whether the first line names the columns [default: found out from the file]
-    #[arg(long, value_name = "YES|NO")]
+    #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) header: Option<YesNo>,
 
     /// What to do about missing values: stop, leave the row out, or fill in the column's mean
-    #[arg(long, value_enum, default_value = "error")]
+    #[arg(long, value_enum, default_value = "error", allow_hyphen_values = true)]
     pub(crate) missing: Missing,
 }
 
@@ -159,16 +168,6 @@ fn preset(name: &str) -> raysum::Result<String> {
     Config::preset(name).map(|_| name.to_string())
 }
 
-fn open_unit(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| "not a number".to_string())?;
-    if value > 0.0 && value < 1.0 { Ok(value) } else { Err("must be between 0 and 1".into()) }
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| "not a number".to_string())?;
-    if (0.0..=0.9).contains(&value) { Ok(value) } else { Err("must be from 0 to 0.9".into()) }
-}
-
 /// `raysum fit`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = models_help())]
@@ -177,16 +176,16 @@ pub(crate) struct FitArgs {
     pub(crate) table: TableArgs,
 
     /// Where to save the model; without it nothing is saved
-    #[arg(long, short, value_name = "FILE", value_parser = model_file)]
+    #[arg(long, short, value_name = "FILE", value_parser = model_file())]
     pub(crate) output: Option<PathBuf>,
 
     /// Share of the rows to hold out for scores; the saved model is fitted on all rows
-    #[arg(long, default_value = "0.1", value_parser = share)]
+    #[arg(long, default_value = "0.1", value_parser = share, allow_hyphen_values = true)]
     pub(crate) holdout: f64,
 
     /// Keep what is found on the way in this file: a fit that is ended by whatever, and started again
     /// with the same command, goes on where it was; removed when the fit is done
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file())]
     pub(crate) checkpoint: Option<PathBuf>,
 
     /// Give each of several targets hyperparameters of its own, by a search of its own; without it
@@ -195,7 +194,10 @@ pub(crate) struct FitArgs {
     pub(crate) independent: bool,
 
     /// The model; see below
-    #[arg(long, short, default_value = "dpa-ard", value_parser = preset, help_heading = "Model")]
+    #[arg(
+        long, short, default_value = "dpa-ard", value_parser = preset, help_heading = "Model",
+        allow_hyphen_values = true
+    )]
     pub(crate) model: String,
 
     #[command(flatten)]
@@ -206,18 +208,20 @@ pub(crate) struct FitArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PredictArgs {
     /// A model saved by `raysum fit`
+    #[arg(value_parser = file())]
     pub(crate) model: PathBuf,
 
     /// The rows to predict: CSV (gzip and zstd too), Parquet, Arrow IPC, NumPy's .npy, or - for
     /// standard input
+    #[arg(value_parser = file())]
     pub(crate) data: PathBuf,
 
     /// Where to write, or - for standard output
-    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    #[arg(long, short, value_name = "FILE", default_value = "-", value_parser = file())]
     pub(crate) output: PathBuf,
 
     /// Probability that an interval holds the truth
-    #[arg(long, default_value = "0.95", value_parser = open_unit)]
+    #[arg(long, default_value = "0.95", value_parser = open_unit, allow_hyphen_values = true)]
     pub(crate) level: f64,
 
     /// Add a column slope_of_mean:NAME for each input column: how much the mean changes per unit
@@ -233,25 +237,29 @@ pub(crate) struct PredictArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SampleArgs {
     /// A model saved by `raysum fit`
+    #[arg(value_parser = file())]
     pub(crate) model: PathBuf,
 
     /// The rows to evaluate at: CSV (gzip and zstd too), Parquet, Arrow IPC, NumPy's .npy, or - for
     /// standard input
+    #[arg(value_parser = file())]
     pub(crate) data: PathBuf,
 
     /// Where to write, or - for standard output
-    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    #[arg(long, short, value_name = "FILE", default_value = "-", value_parser = file())]
     pub(crate) output: PathBuf,
 
     /// How many functions; the same seed gives the same ones in every run, at any rows
     #[arg(
-        long, default_value_t = 10, value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=10_000)
+        long, default_value_t = 10, value_name = "N", value_parser = whole(1, 10_000_u32),
+        allow_hyphen_values = true
     )]
     pub(crate) functions: u32,
 
     /// Seed of the functions
-    #[arg(long, default_value_t = 0)]
+    #[arg(
+        long, default_value_t = 0, value_parser = whole(0, u64::MAX), allow_hyphen_values = true
+    )]
     pub(crate) seed: u64,
 
     /// Draw from the prior at the fitted hyperparameters: before the rows were seen
@@ -270,17 +278,21 @@ pub(crate) struct EvaluateArgs {
     pub(crate) table: TableArgs,
 
     /// Folds of the cross-validation
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..))]
+    #[arg(
+        long, default_value_t = 10, value_parser = whole(2, u32::MAX), allow_hyphen_values = true
+    )]
     pub(crate) folds: u32,
 
     /// How often to repeat it, with other folds and other directions
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long, default_value_t = 1, value_parser = whole(1, u32::MAX), allow_hyphen_values = true
+    )]
     pub(crate) repeats: u32,
 
     /// The models, separated by commas; see below
     #[arg(
         long, short, default_value = "dpa-ard", value_delimiter = ',', value_parser = preset,
-        help_heading = "Model"
+        help_heading = "Model", allow_hyphen_values = true
     )]
     pub(crate) model: Vec<String>,
 
@@ -292,6 +304,7 @@ pub(crate) struct EvaluateArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InspectArgs {
     /// A model saved by `raysum fit`
+    #[arg(value_parser = file())]
     pub(crate) model: PathBuf,
 }
 
@@ -299,7 +312,7 @@ pub(crate) struct InspectArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DemoArgs {
     /// Folder for the model, the predictions and the picture
-    #[arg(long, short, value_name = "FOLDER", default_value = "demo")]
+    #[arg(long, short, value_name = "FOLDER", default_value = "demo", value_parser = folder())]
     pub(crate) output: PathBuf,
 }
 
@@ -309,14 +322,6 @@ fn models_help() -> String {
         text += &format!("  {name:<10} {words}\n");
     }
     text
-}
-
-/// A model is no text, so `-` for standard output is a slip.
-fn model_file(path: &str) -> Result<PathBuf, String> {
-    match path {
-        "-" => Err("a model is saved to a file; give its name".into()),
-        path => Ok(path.into()),
-    }
 }
 
 #[cfg(test)]

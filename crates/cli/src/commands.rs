@@ -10,7 +10,7 @@ mod sample;
 mod streamed;
 
 use crate::args::{Args, Command};
-use crate::{output, reproduce};
+use crate::{output, reproduce, threads};
 use anyhow::{Context, Result};
 
 /// How a command talks, apart from its results.
@@ -37,13 +37,8 @@ impl Voice {
 
 /// Runs a command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    if let Some(threads) = args.threads {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(usize::from(threads))
-            .build_global()
-            .context("cannot start the threads")?;
-    }
     let voice = Voice { quiet: args.quiet, verbose: args.verbose, json: args.json };
+    voice.notes(threads::start(args.threads).context("cannot start the threads")?.as_slice());
     match &args.command {
         Command::Fit(args) => fit::run(args, voice),
         Command::Predict(args) => predict::run(args, voice),

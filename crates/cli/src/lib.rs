@@ -22,6 +22,7 @@ mod source;
 mod splits;
 mod style;
 mod table;
+mod threads;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -68,19 +68,22 @@ fn wrong_command_lines() {
         ("fit good.csv -t y --noise-bounds 2", "write two numbers"),
         ("fit good.csv -t y --noise-bounds 2,1", "write two numbers"),
         ("fit good.csv -t y --holdout 1", "must be from 0 to 0.9"),
-        ("fit good.csv -t y --starts 0", "0 is not in 1.."),
-        ("fit good.csv -t y --threads 0", "0 is not in 1.."),
-        ("fit good.csv -t y --max-evaluations 0", "0 is not in 1.."),
-        ("fit good.csv -t y --seed -1", "unexpected argument '-1'"),
+        ("fit good.csv -t y --starts 0", "must be a whole number from 1 to 4294967295"),
+        ("fit good.csv -t y --threads 0", "must be a whole number from 1 to 4294967295"),
+        ("fit good.csv -t y --max-evaluations 0", "must be a whole number from 1 to 4294967295"),
+        (
+            "fit good.csv -t y --seed -1",
+            "invalid value '-1' for '--seed <SEED>': must be a whole number from 0 to 18446744073709551615",
+        ),
         ("fit good.csv -t y --missing guess", "possible values: error, drop, mean"),
         ("fit good.csv -t y --header maybe", "possible values: yes, no"),
-        ("evaluate good.csv -t y --folds 1", "1 is not in 2.."),
+        ("evaluate good.csv -t y --folds 1", "must be a whole number from 2 to 4294967295"),
         ("evaluate good.csv -t y -m gam,svm", "unknown model 'svm'"),
         ("predict good.raysum", "required arguments"),
         ("predict good.raysum good.csv --level 1.5", "must be between 0 and 1"),
         ("predict good.raysum good.csv --level 0", "must be between 0 and 1"),
         ("predict good.raysum good.csv --level NaN", "must be between 0 and 1"),
-        ("predict good.raysum good.csv --level high", "not a number"),
+        ("predict good.raysum good.csv --level high", "not a number; must be between 0 and 1"),
     ] {
         fails(&folder, line, 2, says);
     }

@@ -76,6 +76,7 @@ fn list() -> PathBuf {
 fn entry(folder: &Folder, line: &str) -> String {
     let run = folder.run(line);
     assert_eq!(run.stdout, "", "{run:?}");
+    assert!(matches!(run.code, Some(1 | 2)), "{run:?}");
     let mut entry = String::new();
     writeln!(entry, "$ raysum {line}").unwrap();
     writeln!(entry, "{}", run.code.unwrap()).unwrap();

@@ -560,3 +560,33 @@ fn a_model_file_is_all_a_prediction_needs() {
     assert_eq!(away.stdout("predict moved.raysum new.csv"), expected);
     assert!(predictions(&expected).iter().all(Option::is_some));
 }
+
+/// More threads than cores only wait for each other.
+#[cfg(target_os = "linux")]
+#[test]
+fn threads_beyond_the_cores_are_not_started() {
+    use std::io::{BufRead, BufReader};
+    let folder = fitted(&small());
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let note = "note: 1000 threads were asked for, but there ";
+    for by_variable in [false, true] {
+        let mut command = folder.command("predict m.raysum -");
+        if by_variable {
+            command.env("RAYON_NUM_THREADS", "1000");
+        } else {
+            command.args(["--threads", "1000"]);
+        }
+        let pipe = std::process::Stdio::piped;
+        let mut child = command.stdin(pipe()).stdout(pipe()).stderr(pipe()).spawn().unwrap();
+        // With the note the threads are there, and the command waits for its table.
+        let mut said = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+        assert!(said.starts_with(note), "{said}");
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap().count();
+        // Beside them the main thread and the one that waits for Ctrl-C.
+        assert!(tasks <= cores + 2, "{tasks} threads on {cores} cores");
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+    assert_eq!(folder.run("inspect m.raysum --threads 1").stderr, "");
+}

@@ -2,6 +2,7 @@
 
 use super::YesNo;
 use super::ski::SkiArgs;
+use super::values::{noise_bounds, whole};
 use clap::Args as ClapArgs;
 use raysum::{Config, Degrees, Directions, EngineChoice, Optimizer, SubKernel};
 
@@ -10,65 +11,80 @@ use raysum::{Config, Degrees, Directions, EngineChoice, Optimizer, SubKernel};
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// Number of one-dimensional projections, or d for one per column (short for --degrees Jx1)
-    #[arg(long, short = 'J', value_name = "J", conflicts_with = "degrees", value_parser = ones)]
+    #[arg(
+        long, short = 'J', value_name = "J", conflicts_with = "degrees", value_parser = ones,
+        allow_hyphen_values = true
+    )]
     pub(crate) projections: Option<Degrees>,
 
     /// Degrees of the sub-kernels, as number x dimensions: 20x1, dx1, 1xd, 4x1,4x2,4x3
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) degrees: Option<Degrees>,
 
     /// Sub-kernel: rbf, cosine, matern12, matern32, matern52 or imq
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) kernel: Option<SubKernel>,
 
     /// How directions are chosen: axes, gaussian, sphere, diverse or energy
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) directions: Option<Directions>,
 
     /// Learn a length-scale per column and apply it before projecting
-    #[arg(long, value_name = "YES|NO")]
+    #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) ard: Option<YesNo>,
 
     /// Learn a weight per sub-kernel (otherwise all weigh the same)
-    #[arg(long, value_name = "YES|NO")]
+    #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) learn_weights: Option<YesNo>,
 
     /// Learn the directions too, starting from those chosen (--ard must be no)
-    #[arg(long, value_name = "YES|NO")]
+    #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) learn_directions: Option<YesNo>,
 
     /// Who does the algebra: dense (any model, up to 30,000 rows), weight (linear in the rows, for
     /// sums of one-dimensional functions), auto (the cheaper of both; results are the same) or ski
     /// (the paper's: grids, conjugate gradients, estimates; for rough kernels on many rows)
     /// [default: auto, or what the model says]
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) engine: Option<EngineChoice>,
 
     /// Search hyperparameters on this many random rows only; the model still learns from all
     /// [default: above 2,000 rows, start on half of them, at most 2,000 (then 10,000 above 20,000,
     /// and 100,000 above 300,000), finish on all]
-    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(2..))]
+    #[arg(
+        long, value_name = "ROWS", value_parser = whole(2, u64::MAX), allow_hyphen_values = true
+    )]
     pub(crate) subset: Option<u64>,
 
     /// lbfgs, or adam (the paper's recipe, slower)
-    #[arg(long, default_value = "lbfgs")]
+    #[arg(long, default_value = "lbfgs", allow_hyphen_values = true)]
     pub(crate) optimizer: Optimizer,
 
     /// Most evaluations of the likelihood per start [default: 200, 1000 with adam, 800 for learned
     /// directions]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long, value_name = "N", value_parser = whole(1, u32::MAX), allow_hyphen_values = true
+    )]
     pub(crate) max_evaluations: Option<u32>,
 
     /// Starting points of the search; the best marginal likelihood wins
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long, default_value_t = 1, value_name = "N", value_parser = whole(1, u32::MAX),
+        allow_hyphen_values = true
+    )]
     pub(crate) starts: u32,
 
     /// Range of the noise variance, as a share of the target's variance
-    #[arg(long, value_name = "LOW,HIGH", default_value = "1e-4,10", value_parser = noise_bounds)]
+    #[arg(
+        long, value_name = "LOW,HIGH", default_value = "1e-4,10", value_parser = noise_bounds,
+        allow_hyphen_values = true
+    )]
     pub(crate) noise_bounds: (f64, f64),
 
     /// Seed of everything random
-    #[arg(long, default_value_t = 0)]
+    #[arg(
+        long, default_value_t = 0, value_parser = whole(0, u64::MAX), allow_hyphen_values = true
+    )]
     pub(crate) seed: u64,
 
     #[command(flatten)]
@@ -103,14 +119,6 @@ impl ModelArgs {
 
 fn ones(j: &str) -> Result<Degrees, String> {
     format!("{j}x1").parse().map_err(|_| "write a number from 1, or d".to_string())
-}
-
-fn noise_bounds(text: &str) -> Result<(f64, f64), String> {
-    let number = |part: &str| part.trim().parse::<f64>().ok();
-    text.split_once(',')
-        .and_then(|(low, high)| Some((number(low)?, number(high)?)))
-        .filter(|(low, high)| *low > 0.0 && high > low && high.is_finite())
-        .ok_or("write two numbers, the lower above 0: 1e-4,10".to_string())
 }
 
 #[cfg(test)]

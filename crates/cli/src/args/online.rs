@@ -1,6 +1,7 @@
 //! The arguments of `update`, `stats` and `merge`.
 
-use super::{ReadArgs, model_file};
+use super::ReadArgs;
+use super::values::{file, model_file};
 use clap::Args as ClapArgs;
 use std::path::{Path, PathBuf};
 
@@ -8,14 +9,16 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RowsArgs {
     /// A model saved by `raysum fit`
+    #[arg(value_parser = file())]
     pub(crate) model: PathBuf,
 
     /// The rows, with the columns the model was fitted on and its target: CSV, .npy, or - for
     /// standard input
+    #[arg(value_parser = file())]
     pub(crate) data: PathBuf,
 
     /// The targets as a .npy file of their own, if the rows are a .npy file without them
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file())]
     pub(crate) y: Option<PathBuf>,
 
     #[command(flatten)]
@@ -36,7 +39,7 @@ pub(crate) struct UpdateArgs {
     pub(crate) rows: RowsArgs,
 
     /// Where to save the new model [default: in place of the old one, which is replaced atomically]
-    #[arg(long, short, value_name = "FILE", value_parser = model_file)]
+    #[arg(long, short, value_name = "FILE", value_parser = model_file())]
     pub(crate) output: Option<PathBuf>,
 
     /// Take the rows out: they were part of the fit, or came with an update
@@ -51,7 +54,7 @@ pub(crate) struct StatsArgs {
     pub(crate) rows: RowsArgs,
 
     /// Where to save it
-    #[arg(long, short, value_name = "FILE", value_parser = model_file)]
+    #[arg(long, short, value_name = "FILE", value_parser = model_file())]
     pub(crate) output: PathBuf,
 }
 
@@ -59,14 +62,15 @@ pub(crate) struct StatsArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct MergeArgs {
     /// The model that the shards were taken for
+    #[arg(value_parser = file())]
     pub(crate) model: PathBuf,
 
     /// What `raysum stats` saved
-    #[arg(required = true)]
+    #[arg(required = true, value_parser = file())]
     pub(crate) parts: Vec<PathBuf>,
 
     /// Where to save the new model
-    #[arg(long, short, value_name = "FILE", value_parser = model_file)]
+    #[arg(long, short, value_name = "FILE", value_parser = model_file())]
     pub(crate) output: PathBuf,
 
     /// Forget the rows that the model was fitted on: for a fit on a sample of the shards

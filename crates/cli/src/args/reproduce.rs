@@ -1,6 +1,7 @@
 //! The arguments of `reproduce`.
 
 use super::preset;
+use super::values::{folder, whole};
 use clap::{Args as ClapArgs, Subcommand};
 use std::path::PathBuf;
 
@@ -37,7 +38,10 @@ pub(crate) enum ExperimentArgs {
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct RunArgs {
     /// Folder for results, figures and the page; a run that was interrupted continues there
-    #[arg(long, short, value_name = "FOLDER", default_value = "reproduction")]
+    #[arg(
+        long, short, value_name = "FOLDER", default_value = "reproduction",
+        value_parser = folder()
+    )]
     pub(crate) output: PathBuf,
 
     /// A reduced version, in a minute or so
@@ -45,7 +49,9 @@ pub(crate) struct RunArgs {
     pub(crate) quick: bool,
 
     /// Seed of folds, directions and synthetic data
-    #[arg(long, default_value_t = 0)]
+    #[arg(
+        long, default_value_t = 0, value_parser = whole(0, u64::MAX), allow_hyphen_values = true
+    )]
     pub(crate) seed: u64,
 }
 
@@ -57,7 +63,7 @@ pub(crate) struct WithData {
 
     /// The folder with the data: uci/NAME/data.csv.gz (no header) and extra/NAME/data.csv.gz (with
     /// a header), the target in the last column
-    #[arg(long, value_name = "FOLDER", env = "RAYSUM_DATA")]
+    #[arg(long, value_name = "FOLDER", env = "RAYSUM_DATA", value_parser = folder())]
     pub(crate) data: PathBuf,
 }
 
@@ -65,12 +71,16 @@ pub(crate) struct WithData {
 #[derive(Clone, Copy, Debug, ClapArgs)]
 pub(crate) struct FoldsArgs {
     /// Folds of the cross-validation [default: 10, with --quick 3]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    #[arg(
+        long, value_name = "N", value_parser = whole(2, u32::MAX), allow_hyphen_values = true
+    )]
     pub(crate) folds: Option<u32>,
 
     /// How often to repeat it, with other folds and other directions [default: as the paper, 2; 1
     /// for the peptides and with --quick]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long, value_name = "N", value_parser = whole(1, u32::MAX), allow_hyphen_values = true
+    )]
     pub(crate) repeats: Option<u32>,
 }
 
@@ -84,11 +94,14 @@ pub(crate) struct UciArgs {
     pub(crate) folds: FoldsArgs,
 
     /// These sets only, by the names of their folders [default: the paper's]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) sets: Vec<String>,
 
     /// These models only [default: the paper's]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = preset)]
+    #[arg(
+        long, value_name = "NAMES", value_delimiter = ',', value_parser = preset,
+        allow_hyphen_values = true
+    )]
     pub(crate) models: Vec<String>,
 
     /// The other sets in the folder too: one fold of those above 5,000 rows, with the models that
@@ -107,7 +120,7 @@ pub(crate) struct ProjectionsArgs {
     pub(crate) folds: FoldsArgs,
 
     /// These UCI sets [default: concrete, autos and housing]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) sets: Vec<String>,
 }
 
@@ -128,6 +141,6 @@ pub(crate) struct AllArgs {
     pub(crate) run: RunArgs,
 
     /// The folder with the data, as for the single experiments
-    #[arg(long, value_name = "FOLDER", env = "RAYSUM_DATA")]
+    #[arg(long, value_name = "FOLDER", env = "RAYSUM_DATA", value_parser = folder())]
     pub(crate) data: Option<PathBuf>,
 }

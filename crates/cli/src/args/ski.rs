@@ -1,5 +1,6 @@
 //! The settings of the SKI engine.
 
+use super::values::number;
 use clap::Args as ClapArgs;
 use raysum::{Config, EngineChoice, SkiOptions};
 
@@ -8,19 +9,31 @@ use raysum::{Config, EngineChoice, SkiOptions};
 #[command(next_help_heading = "The ski engine")]
 pub(crate) struct SkiArgs {
     /// Grid points per view, from 16 [default: as many as interpolation needs to be accurate]
-    #[arg(long, value_name = "POINTS")]
+    #[arg(
+        long, value_name = "POINTS", value_parser = number::<usize>("a whole number, 16 or more"),
+        allow_hyphen_values = true
+    )]
     pub(crate) grid: Option<usize>,
 
     /// Random probes for the likelihood's estimate [default: 15]
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long, value_name = "N", value_parser = number::<usize>("a whole number from 2 to 10,000"),
+        allow_hyphen_values = true
+    )]
     pub(crate) probes: Option<usize>,
 
     /// Conjugate gradients end at this share of the right-hand side [default: 1e-6]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(
+        long, value_name = "SHARE", value_parser = number::<f64>("a number between 0 and 1"),
+        allow_hyphen_values = true
+    )]
     pub(crate) cg_tolerance: Option<f64>,
 
     /// Most iterations of conjugate gradients [default: 1000]
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long, value_name = "N", value_parser = number::<usize>("a whole number, 1 or more"),
+        allow_hyphen_values = true
+    )]
     pub(crate) cg_iterations: Option<usize>,
 
     /// Variances by a solve for every point, slow, in place of a low-rank factor made once
