@@ -42,9 +42,11 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
     directions : {"axes", "gaussian", "sphere", "diverse", "energy"}, default=None
         How directions are chosen.
     ard : bool, default=None
-        Learn a length-scale per column, and apply it before projecting.
+        Learn a length-scale per column, and apply it before projecting. False learns one per
+        projection instead; along the axes ("gam", "rbf-ard", "imq-ard") both are the same, and
+        False is an error.
     learn_weights : bool, default=None
-        Learn a weight per sub-kernel; otherwise all weigh the same.
+        Learn a weight per sub-kernel, if there are several; otherwise all weigh the same.
     learn_directions : bool, default=None
         Learn the directions too, from those chosen; `ard` must be False.
     engine : {"auto", "dense", "weight", "ski"}, default=None

@@ -7,7 +7,7 @@ import pickle
 from typing import Any
 
 import pytest
-from cases import _fitted, check_error, fitted
+from cases import X, Y, _fitted, check_error, fitted
 from raysum import ProjectedAdditiveGPRegressor, _raysum
 
 # --- files
@@ -68,6 +68,15 @@ def test_load_a_folder(tmp_path: Any) -> None:
 @pytest.mark.parametrize("path", [None, 3], ids=["none", "number"])
 def test_load_what_is_no_path(path: Any) -> None:
     check_error(lambda: load(path), TypeError, "expected str, bytes or os.PathLike")
+
+
+def test_a_name_that_is_empty() -> None:
+    for call in (
+        lambda: load(""),
+        lambda: fitted().save(""),
+        lambda: fitted().fit(X, Y, checkpoint=""),
+    ):
+        check_error(call, FileNotFoundError, "the name of the file is empty")
 
 
 _NO_MODEL = "not a raysum model file"

@@ -506,6 +506,7 @@ _DEGREES_LIST = "but must be a text like '4x1,4x2' or a list with the degree of 
 _BOUNDS = "noise_bounds must be two numbers, low and high."
 _LOW = ", but must be above 0"
 _HIGH = ", but must be finite and above the lower one"
+_ALONG_AXES = "along the axes every column has a length-scale of its own, with or without ard"
 _TWO_SCALES = "learned directions have lengths of their own in every column"
 
 PARAMETERS = [
@@ -543,6 +544,11 @@ PARAMETERS = [
     parameter("learn_directions", "yes"),
     refused("learn_directions-ard", ValueError, _TWO_SCALES, learn_directions=True, ard=True),
     refused("ppr-ard", ValueError, _TWO_SCALES, model="ppr", ard=True),
+    *(
+        refused(f"{model}-without-ard", ValueError, _ALONG_AXES, model=model, ard=False)
+        for model in ("rbf-ard", "imq-ard", "gam")
+    ),
+    refused("axes-without-ard", ValueError, _ALONG_AXES, model="dpa", directions="axes", ard=False),
     *(parameter("engine", value) for value in ("nope", 1)),
     refused(
         "weight-engine-rough-kernel",

@@ -149,3 +149,12 @@ def test_dates_and_truth_values_of_the_command_line(command, table, tmp_path):
         gp.predict(frame.drop(columns="y").assign(when=pd.NaT))
     with pytest.raises(ValueError, match="holds no dates in column 'when'"):
         gp.predict(frame.drop(columns="y").assign(when="yesterday"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_a_replaced_file_stays_private(fitted, tmp_path):
+    path = tmp_path / "model.raysum"
+    fitted.save(path)
+    path.chmod(0o600)
+    fitted.save(path)
+    assert path.stat().st_mode & 0o777 == 0o600

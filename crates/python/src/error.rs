@@ -8,9 +8,8 @@ use raysum::Error;
 /// `ValueError` with the words of the error.
 pub(crate) fn to_python(error: Error) -> PyErr {
     match error {
-        Error::Io { path, reason } => {
-            let text = format!("{}: {reason}", path.display());
-            std::io::Error::new(reason.kind(), text).into()
+        Error::Io { ref reason, .. } => {
+            std::io::Error::new(reason.kind(), error.to_string()).into()
         }
         other => PyValueError::new_err(other.to_string()),
     }

@@ -77,6 +77,7 @@ impl Settings {
             seed: self.seed,
         };
         config.check()?;
+        config.check_ard(self.ard)?;
         Ok(config)
     }
 }

@@ -9,6 +9,7 @@
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::file::check_name;
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -64,6 +65,7 @@ impl Checkpoint {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let io = |reason: io::Error| Error::Io { path: path.clone(), reason };
+        check_name(&path).map_err(io)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(&path).map_err(io)?;

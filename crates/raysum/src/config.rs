@@ -171,9 +171,11 @@ pub struct Config {
     /// How their projections are chosen.
     pub directions: Directions,
     /// Whether one length-scale per column is learned and applied before the projection. If not,
-    /// one length-scale per row of every projection is learned instead.
+    /// one length-scale per row of every projection is learned instead; along the axes that is one
+    /// per column as well (see [`Config::check_ard`]).
     pub ard: bool,
-    /// Whether the weight α_j of every sub-kernel is learned; if not, it is 1/J.
+    /// Whether the weight α_j of every sub-kernel is learned; if not, it is 1/J. A single sub-kernel
+    /// has nothing to be weighed against: its variance is learned either way.
     pub learn_weights: bool,
     /// Whether the directions are learned too, from those chosen. Their lengths take the place of
     /// length-scales, so `ard` must be off. L-BFGS learns them, whatever `optimizer` finds the
@@ -378,6 +380,16 @@ impl Config {
     }
 }
 
+impl Config {
+    /// Fails if a user who switches [`Config::ard`] off would get what it stands for all the same:
+    /// along the axes, where a length-scale per projection is a length-scale per column. Learned
+    /// directions leave the axes, and have no other length-scales.
+    pub fn check_ard(&self, asked: Option<bool>) -> Result<()> {
+        let along_axes = self.directions == Directions::Axes && !self.learn_directions;
+        if asked == Some(false) && along_axes { Err(Error::ArdAlongAxes) } else { Ok(()) }
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         // The default's name is in the table above, which a test checks.
@@ -431,5 +443,20 @@ mod tests {
         assert!(Config { starts: 0, ..Config::default() }.check().is_err());
         let e = Config { learn_directions: true, ..Config::default() }.check().unwrap_err();
         assert!(e.to_string().starts_with("learned directions have lengths of their own"), "{e}");
+    }
+
+    #[test]
+    fn length_scales_per_column_cannot_be_declined_along_the_axes() {
+        for name in ["rbf-ard", "imq-ard", "gam"] {
+            let config = Config { ard: false, ..Config::preset(name).unwrap() };
+            assert!(matches!(config.check_ard(Some(false)), Err(Error::ArdAlongAxes)), "{name}");
+            config.check_ard(None).unwrap();
+            config.check_ard(Some(true)).unwrap();
+            let learned = Config { learn_directions: true, ..config };
+            learned.check_ard(Some(false)).unwrap();
+        }
+        for name in ["dpa-ard", "rpa-ard", "dpa", "ppr"] {
+            Config::preset(name).unwrap().check_ard(Some(false)).unwrap();
+        }
     }
 }

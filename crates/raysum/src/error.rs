@@ -1,6 +1,6 @@
 //! The one error type. Variants carry numbers (rows, columns, shapes); the sentence is made here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -98,6 +98,12 @@ pub enum Error {
          length-scales per column: choose one of both"
     )]
     TwoScales,
+    /// Length-scales per column were declined where there are no others.
+    #[error(
+        "along the axes every column has a length-scale of its own, with or without ard: leave it \
+         on, or choose other directions"
+    )]
+    ArdAlongAxes,
     /// Prediction with another number of columns than the fit had.
     #[error("X has {found} columns, but the model was fitted on {expected}")]
     ColumnCount {
@@ -261,7 +267,7 @@ pub enum Error {
         row: Option<usize>,
     },
     /// Reading or writing a file failed.
-    #[error("{}: {reason}", .path.display())]
+    #[error("{}", about_file(path, reason))]
     Io {
         /// The file.
         path: PathBuf,
@@ -334,6 +340,14 @@ pub enum Error {
         /// What was found wrong.
         detail: String,
     },
+}
+
+/// What happened to which file, if it has a name.
+fn about_file(path: &Path, reason: &std::io::Error) -> String {
+    match path.to_str() {
+        Some("") => reason.to_string(),
+        _ => format!("{}: {reason}", path.display()),
+    }
 }
 
 impl Error {

@@ -28,6 +28,7 @@ pub struct Draft {
 impl Draft {
     /// Begins a file.
     pub fn new(path: &Path) -> io::Result<Self> {
+        check_name(path)?;
         let place = resolved(path);
         let (file, beside) = if is_special(&place) {
             (OpenOptions::new().write(true).open(&place)?, None)
@@ -66,12 +67,21 @@ impl Write for Draft {
 
 /// Fails if [`write`] would, as far as can be known before.
 pub fn check(path: &Path) -> io::Result<()> {
+    check_name(path)?;
     let path = resolved(path);
     if path.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
     }
     if !is_special(&path) {
         beside(&path)?;
+    }
+    Ok(())
+}
+
+/// Fails on an empty name, of which the system says no more than that there is no such file.
+pub(crate) fn check_name(path: &Path) -> io::Result<()> {
+    if path.as_os_str().is_empty() {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "the name of the file is empty"));
     }
     Ok(())
 }

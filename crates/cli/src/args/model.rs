@@ -29,11 +29,12 @@ pub(crate) struct ModelArgs {
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) directions: Option<Directions>,
 
-    /// Learn a length-scale per column and apply it before projecting
+    /// Learn a length-scale per column and apply it before projecting; without it, learn one per
+    /// projection (along the axes both are the same, so there it cannot be switched off)
     #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) ard: Option<YesNo>,
 
-    /// Learn a weight per sub-kernel (otherwise all weigh the same)
+    /// Learn a weight per sub-kernel, if there are several (otherwise all weigh the same)
     #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) learn_weights: Option<YesNo>,
 
@@ -113,6 +114,7 @@ impl ModelArgs {
         config.seed = self.seed;
         self.ski.apply(&mut config)?;
         config.check()?;
+        config.check_ard(self.ard.map(YesNo::is_yes))?;
         Ok(config)
     }
 }

@@ -7,7 +7,7 @@ use crate::score::Scores;
 use crate::source::{self, TrainingTable};
 use crate::splits::{self, Split};
 use crate::{output, style};
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
 use raysum::{Config, Standard};
 use serde_json::{Value, json};
@@ -19,7 +19,12 @@ pub(super) fn run(args: &EvaluateArgs, voice: Voice) -> Result<()> {
     let configs: Vec<(&str, Config)> = args
         .model
         .iter()
-        .map(|name| Ok((name.as_str(), args.settings.config(name)?)))
+        .map(|name| {
+            // Of several models the message has to say which.
+            let several = args.model.len() > 1;
+            let config = args.settings.config(name);
+            Ok((name.as_str(), if several { config.context(name.clone())? } else { config? }))
+        })
         .collect::<Result<_>>()?;
     let table = source::training(&args.table)?;
     voice.notes(&table.notes);

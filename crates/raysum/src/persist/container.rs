@@ -95,8 +95,8 @@ pub(super) fn read<C: for<'a> Deserialize<'a>, T>(
     kind: &str,
     make: impl FnOnce(C, Vec<Tensor>) -> std::result::Result<T, Problem>,
 ) -> Result<T> {
-    let bytes =
-        std::fs::read(path).map_err(|reason| Error::Io { path: path.to_owned(), reason })?;
+    let bytes = file::check_name(path).and_then(|()| std::fs::read(path));
+    let bytes = bytes.map_err(|reason| Error::Io { path: path.to_owned(), reason })?;
     unpack(&bytes, path, kind, make)
 }
 
