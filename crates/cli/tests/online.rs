@@ -157,3 +157,47 @@ fn bad_weights_and_rows_are_named() {
     remove.failed(1, "a fit needs at least 2 rows, but there are 0");
     assert_eq!(folder.bytes("m.raysum"), before[&folder.path("m.raysum")]);
 }
+
+#[test]
+fn a_shard_counts_once() {
+    let folder = Folder::with("t.csv", table(&lines(0..60)));
+    folder.write("a.csv", table(&lines(60..80)));
+    folder.write("b.csv", table(&lines(80..90)));
+    folder.stdout(&format!("fit t.csv {ONE} --engine weight --holdout 0 -o m.raysum"));
+    for part in ["a", "b"] {
+        folder.stdout(&format!("stats m.raysum {part}.csv -o {part}.part"));
+    }
+    std::fs::copy(folder.path("a.part"), folder.path("copy.part")).unwrap();
+    let before = folder.snapshot();
+    for (parts, says) in [
+        ("a.part a.part", "a.part: its rows would count twice: the file is given twice; leave"),
+        (
+            "b.part a.part copy.part",
+            "copy.part: its rows would count twice: they are in a.part too; leave",
+        ),
+        (
+            "a.part a.part --only-parts",
+            "a.part: its rows would count twice: the file is given twice; leave",
+        ),
+    ] {
+        let run = folder.run(&format!("merge m.raysum {parts} -o x.raysum"));
+        run.failed(1, says);
+        assert!(run.stderr.contains("; leave it out, or give --allow-duplicates"), "{run:?}");
+    }
+    assert!(folder.snapshot() == before);
+    // Over several calls, and through a part that was taken anew.
+    folder.stdout("merge m.raysum a.part -o one.raysum");
+    let says = "a.part: its rows would count twice: they are in the model already; leave";
+    folder.run("merge one.raysum a.part -o x.raysum").failed(1, says);
+    folder.stdout("stats one.raysum a.csv -o again.part");
+    folder.run("merge one.raysum b.part again.part -o x.raysum").failed(1, "again.part: its rows");
+    assert!(!folder.path("x.raysum").exists());
+    folder.stdout("merge one.raysum b.part -o two.raysum");
+    folder.run("merge two.raysum a.part -o x.raysum").failed(1, says);
+    let said = folder.stdout("merge two.raysum a.part --allow-duplicates -o x.raysum");
+    assert_eq!(said, "20 rows taken in, 110 in all; saved to x.raysum\n");
+    let said = folder.stdout("merge m.raysum a.part a.part --only-parts --allow-duplicates -o y");
+    assert_eq!(said, "40 rows taken in, 40 in all; saved to y\n");
+    // In place of everything a part may come again.
+    folder.stdout("merge two.raysum a.part --only-parts -o z.raysum");
+}

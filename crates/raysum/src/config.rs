@@ -171,11 +171,9 @@ pub struct Config {
     /// How their projections are chosen.
     pub directions: Directions,
     /// Whether one length-scale per column is learned and applied before the projection. If not,
-    /// one length-scale per row of every projection is learned instead; along the axes that is one
-    /// per column as well (see [`Config::check_ard`]).
+    /// one per row of every projection is learned instead: along the axes that is the same.
     pub ard: bool,
-    /// Whether the weight α_j of every sub-kernel is learned; if not, it is 1/J. A single sub-kernel
-    /// has nothing to be weighed against: its variance is learned either way.
+    /// Whether the weight α_j of every sub-kernel is learned; if not, it is 1/J.
     pub learn_weights: bool,
     /// Whether the directions are learned too, from those chosen. Their lengths take the place of
     /// length-scales, so `ard` must be off. L-BFGS learns them, whatever `optimizer` finds the
@@ -378,12 +376,9 @@ impl Config {
         }
         Ok(())
     }
-}
 
-impl Config {
-    /// Fails if a user who switches [`Config::ard`] off would get what it stands for all the same:
-    /// along the axes, where a length-scale per projection is a length-scale per column. Learned
-    /// directions leave the axes, and have no other length-scales.
+    /// Fails if a user asks for [`Config::ard`] to be off where that changes nothing: along the
+    /// axes, unless directions are learned from there.
     pub fn check_ard(&self, asked: Option<bool>) -> Result<()> {
         let along_axes = self.directions == Directions::Axes && !self.learn_directions;
         if asked == Some(false) && along_axes { Err(Error::ArdAlongAxes) } else { Ok(()) }
@@ -443,20 +438,5 @@ mod tests {
         assert!(Config { starts: 0, ..Config::default() }.check().is_err());
         let e = Config { learn_directions: true, ..Config::default() }.check().unwrap_err();
         assert!(e.to_string().starts_with("learned directions have lengths of their own"), "{e}");
-    }
-
-    #[test]
-    fn length_scales_per_column_cannot_be_declined_along_the_axes() {
-        for name in ["rbf-ard", "imq-ard", "gam"] {
-            let config = Config { ard: false, ..Config::preset(name).unwrap() };
-            assert!(matches!(config.check_ard(Some(false)), Err(Error::ArdAlongAxes)), "{name}");
-            config.check_ard(None).unwrap();
-            config.check_ard(Some(true)).unwrap();
-            let learned = Config { learn_directions: true, ..config };
-            learned.check_ard(Some(false)).unwrap();
-        }
-        for name in ["dpa-ard", "rpa-ard", "dpa", "ppr"] {
-            Config::preset(name).unwrap().check_ard(Some(false)).unwrap();
-        }
     }
 }

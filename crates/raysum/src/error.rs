@@ -254,6 +254,17 @@ pub enum Error {
         /// The first of several parts that was, by its place.
         part: Option<usize>,
     },
+    /// Rows would count twice: a part is given twice, or the model has taken it in before.
+    #[error(
+        "the rows of part {part} (counted from 0) are in {} already, and would count twice",
+        .same_as.map_or("the model".into(), |other| format!("part {other}"))
+    )]
+    RepeatedPart {
+        /// The first such part, by its place.
+        part: usize,
+        /// The part of the same call that has the same rows; `None` if the model has them.
+        same_as: Option<usize>,
+    },
     /// New rows that a model cannot take in as it is.
     #[error(
         "the new rows lie where the model's features do not reach, and it cannot be extended to \

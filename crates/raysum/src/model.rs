@@ -106,6 +106,8 @@ pub struct Model {
     pub(crate) report: FitReport,
     pub(crate) relevance: Vec<f64>,
     pub(crate) version: String,
+    /// The identities of the parts that were merged into it, in the order they came.
+    pub(crate) merged: Vec<String>,
     /// Names of the columns of X, if the caller has them.
     pub column_names: Option<Vec<String>>,
     /// Whatever a caller wants to keep with the model, by name; it is saved and loaded untouched.
@@ -132,6 +134,7 @@ impl Model {
             report,
             relevance: Vec::new(),
             version: env!("CARGO_PKG_VERSION").into(),
+            merged: Vec::new(),
             column_names: None,
             attachments: BTreeMap::new(),
         }

@@ -3,7 +3,10 @@
 //!
 //! A model takes rows in as a [`Part`]: sums over the rows that its features express, and as they
 //! are those few that lie where no row was before. Parts are made anywhere and merged in any order.
+//! Sums do not show which rows they are of, so a part has an identity, and a model remembers those
+//! that it has merged: no row counts twice by mistake.
 
+use crate::checkpoint::Fingerprint;
 use crate::data::{Dataset, Matrix};
 use crate::engine::weight::Statistics;
 use crate::engine::{Change, Observations, Rows, Tensor};
@@ -11,12 +14,15 @@ use crate::error::{Error, Result};
 use crate::file::checksum;
 use crate::model::Model;
 use crate::scale::StandardRows;
+use std::collections::{HashMap, HashSet};
 
 /// What a model needs to know of some rows, to take them in later.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Of the model it was made for.
     pub(crate) fingerprint: String,
+    /// Of the rows it was made of, whatever the model.
+    pub(crate) identity: String,
     pub(crate) statistics: Option<Statistics>,
     /// The rows that the statistics do not tell of, as they came.
     pub(crate) x: Matrix,
@@ -58,7 +64,13 @@ impl Model {
             // More was taken out than had come in.
             Error::NotPositiveDefinite { .. } => Error::NotTrainingRows { row: None },
             other => other,
-        })
+        })?;
+        // A part of just these rows may come again.
+        if !self.merged.is_empty() {
+            let gone = identity(data)?;
+            self.merged.retain(|merged| *merged != gone);
+        }
+        Ok(())
     }
 
     /// What the model needs to know of some rows, for [`Model::merge`], here or in another process.
@@ -69,6 +81,7 @@ impl Model {
         let summary = self.posterior.summarise(&self.prior, &rows);
         Ok(Part {
             fingerprint: self.fingerprint(),
+            identity: identity(data)?,
             statistics: summary.statistics,
             x: x.gather(&summary.rest),
             observations: observations.gather(&summary.rest),
@@ -76,16 +89,46 @@ impl Model {
     }
 
     /// Takes in the rows of parts that were made for this model.
+    ///
+    /// Fails with [`Error::RepeatedPart`] if the same rows, in whatever order, come in two of the
+    /// parts, or were merged before: the model remembers that, in its file too.
     pub fn merge(&mut self, parts: &[Part]) -> Result<()> {
-        self.check_parts(parts)?;
-        self.take(parts, Change::Add)
+        check_repeated(parts, &self.merged)?;
+        self.merge_repeated(parts)
     }
 
     /// Takes in the rows of parts in place of all that the model has seen: for hyperparameters that
     /// were found on a sample, and statistics of all shards.
+    ///
+    /// Fails with [`Error::RepeatedPart`] if the same rows come in two of the parts.
     pub fn replace(&mut self, parts: &[Part]) -> Result<()> {
+        check_repeated(parts, &[])?;
+        self.replace_repeated(parts)
+    }
+
+    /// Like [`Model::merge`], for rows that are meant to count as often as they come.
+    pub fn merge_repeated(&mut self, parts: &[Part]) -> Result<()> {
         self.check_parts(parts)?;
-        self.take(parts, Change::Replace)
+        self.take(parts, Change::Add)?;
+        self.remember(parts);
+        Ok(())
+    }
+
+    /// Like [`Model::replace`], for rows that are meant to count as often as they come.
+    pub fn replace_repeated(&mut self, parts: &[Part]) -> Result<()> {
+        self.check_parts(parts)?;
+        self.take(parts, Change::Replace)?;
+        self.merged.clear();
+        self.remember(parts);
+        Ok(())
+    }
+
+    fn remember(&mut self, parts: &[Part]) {
+        for part in parts {
+            if !self.merged.contains(&part.identity) {
+                self.merged.push(part.identity.clone());
+            }
+        }
     }
 
     /// A number for everything that statistics of rows depend on.
@@ -152,4 +195,49 @@ impl Model {
         self.posterior = posterior.into();
         Ok(())
     }
+}
+
+/// A number for the rows of some data, whatever their order: against mistakes, not against malice.
+fn identity(data: &Dataset<'_>) -> Result<String> {
+    let (x, columns) = (data.x(), data.columns());
+    let others = [data.weights(), data.noise_std()];
+    let others: Vec<Option<&[f64]>> =
+        data.targets().iter().copied().map(Some).chain(others).collect();
+    let mut sum = data.rows() as u64;
+    x.in_blocks(|first, rows| {
+        for (i, row) in rows.chunks(columns.max(1)).enumerate() {
+            let mut print = Fingerprint::new();
+            print.numbers(row);
+            for values in &others {
+                print.numbers(values.map_or(&[], |values| &values[first + i..=first + i]));
+            }
+            sum = sum.wrapping_add(mixed(print.finish()));
+        }
+    });
+    x.check_read()?;
+    Ok(format!("{sum:016x}"))
+}
+
+/// Spreads every bit over all of them, as `SplitMix64` does: what is added up must not cancel.
+fn mixed(bits: u64) -> u64 {
+    let z = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Fails if a part has the rows of another one, or rows that are known already. Parts without rows
+/// are all the same, and do no harm.
+fn check_repeated(parts: &[Part], known: &[String]) -> Result<()> {
+    let known: HashSet<&str> = known.iter().map(String::as_str).collect();
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for (index, part) in parts.iter().enumerate().filter(|(_, part)| part.rows() > 0) {
+        let identity = part.identity.as_str();
+        if known.contains(identity) {
+            return Err(Error::RepeatedPart { part: index, same_as: None });
+        }
+        if let Some(other) = seen.insert(identity, index) {
+            return Err(Error::RepeatedPart { part: index, same_as: Some(other) });
+        }
+    }
+    Ok(())
 }

@@ -7,6 +7,7 @@ use crate::data::Matrix;
 use crate::engine::weight::Statistics;
 use crate::engine::{self, Observations, Tensor};
 use crate::error::{Error, Result};
+use crate::file::checksum;
 use crate::model::{FitReport, Model};
 use crate::objective::{Hyperparameters, Layout};
 use crate::online::Part;
@@ -37,6 +38,8 @@ struct Metadata {
     scaler: Scaler,
     report: FitReport,
     relevance: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    merged: Vec<String>,
     column_names: Option<Vec<String>>,
     attachments: BTreeMap<String, serde_json::Value>,
 }
@@ -93,6 +96,7 @@ impl Model {
             scaler: self.scaler.clone(),
             report: self.report.clone(),
             relevance: self.relevance.clone(),
+            merged: self.merged.clone(),
             column_names: self.column_names.clone(),
             attachments: self.attachments.clone(),
         }
@@ -213,6 +217,7 @@ fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Mod
     );
     model.version = metadata.raysum;
     model.relevance = metadata.relevance;
+    model.merged = metadata.merged;
     model.column_names = metadata.column_names;
     model.attachments = metadata.attachments;
     Ok(model)
@@ -234,12 +239,17 @@ fn check_scaler(metadata: &Metadata, columns: usize) -> std::result::Result<(), 
 #[derive(Serialize, Deserialize)]
 struct PartMetadata {
     fingerprint: String,
+    /// Files of earlier versions have none.
+    identity: Option<String>,
 }
 
 impl Part {
     /// Writes parts, one per target, to one file, atomically.
     pub fn save_all(parts: &[Part], path: impl AsRef<Path>) -> Result<()> {
-        let metadata = |part: &Part| PartMetadata { fingerprint: part.fingerprint.clone() };
+        let metadata = |part: &Part| PartMetadata {
+            fingerprint: part.fingerprint.clone(),
+            identity: Some(part.identity.clone()),
+        };
         let metadata: Vec<PartMetadata> = parts.iter().map(metadata).collect();
         let tensors = packed(parts.iter().map(Part::tensors));
         container::write(path.as_ref(), PART, &metadata, tensors)
@@ -289,7 +299,14 @@ fn read_part(metadata: PartMetadata, tensors: &[Tensor]) -> std::result::Result<
         return Err("a weight or a noise is out of range".into());
     }
     let statistics = there("gram").map(|_| Statistics::from_tensors(tensors)).transpose()?;
-    Ok(Part { fingerprint: metadata.fingerprint, statistics, x, observations })
+    let PartMetadata { fingerprint, identity } = metadata;
+    // What the part holds has to do for the rows that it was made of.
+    let identity = identity.unwrap_or_else(|| {
+        let bytes: Vec<Vec<u8>> = tensors.iter().map(Tensor::bytes).collect();
+        let arrays = tensors.iter().zip(&bytes).map(|(t, b)| (t.name.as_str(), b.as_slice()));
+        checksum(&fingerprint, arrays.collect())
+    });
+    Ok(Part { fingerprint, identity, statistics, x, observations })
 }
 
 #[cfg(test)]

@@ -246,3 +246,61 @@ fn models_of_several_targets_share_a_file() {
         assert!(e.ends_with("m.raysum: holds models of 2 targets, not of one"), "{e}");
     }
 }
+
+#[test]
+fn no_row_counts_twice_by_mistake() {
+    for engine in [EngineChoice::Dense, EngineChoice::Weight] {
+        let data = Data::new(14, 80);
+        let mut model = fitted(engine, &data);
+        let (a, b) = (Data::new(15, 30), Data::new(16, 30));
+        let part = |model: &Model, data: &Data| model.part(&data.set()).unwrap();
+        let (one, two) = (part(&model, &a), part(&model, &b));
+        // The order of the rows does not make other rows of them.
+        let shuffled = part(&model, &a.gather(&(0..30).map(|i| i * 7 % 30).collect::<Vec<_>>()));
+        for parts in [[&one, &two, &one], [&two, &one, &shuffled]] {
+            let parts: Vec<Part> = parts.into_iter().cloned().collect();
+            for merge in [Model::merge, Model::replace] {
+                let e = merge(&mut model, &parts).unwrap_err();
+                assert!(matches!(e, Error::RepeatedPart { part: 2, same_as: Some(_) }), "{e}");
+            }
+        }
+        assert_eq!(model.report().rows, 80);
+        model.merge(&[two.clone(), one.clone()]).unwrap();
+        assert_eq!(model.report().rows, 140);
+        let e = model.merge(std::slice::from_ref(&one)).unwrap_err();
+        assert!(matches!(e, Error::RepeatedPart { part: 0, same_as: None }), "{e}");
+        let says = "the rows of part 0 (counted from 0) are in the model already";
+        assert!(e.to_string().starts_with(says), "{e}");
+        // It is remembered in the file, and through further rows and parts of other kinds.
+        let back = |model: &Model| Model::from_bytes(&Model::to_bytes([model]).unwrap()).unwrap();
+        let mut later = back(&model).pop().unwrap();
+        later.update(&Data::new(17, 5).set()).unwrap();
+        let again = part(&later, &a);
+        assert!(matches!(later.merge(&[again]), Err(Error::RepeatedPart { part: 0, .. })));
+        // What was taken out may come again, and what is meant to count twice does.
+        model.remove(&a.set()).unwrap();
+        // Features may have been added for the rows, so parts are made for the model as it is now.
+        let (one, two) = (part(&model, &a), part(&model, &b));
+        model.merge(std::slice::from_ref(&one)).unwrap();
+        model.merge_repeated(&[one.clone(), one.clone()]).unwrap();
+        assert_eq!(model.report().rows, 200);
+        model.replace_repeated(&[two.clone(), two.clone()]).unwrap();
+        assert_eq!(model.report().rows, 60);
+        // All that was there before has gone.
+        model.merge(&[one]).unwrap();
+        assert!(matches!(model.merge(&[two]), Err(Error::RepeatedPart { same_as: None, .. })));
+    }
+}
+
+#[test]
+fn rows_that_are_merged_in_two_states_of_a_model_are_known() {
+    // New rows extend the features, so that parts have to be made anew; the rows are the same.
+    let mut far = Data::new(19, 20);
+    (0..20).for_each(|i| far.x.row_mut(i).iter_mut().for_each(|v| *v += 9.0));
+    let mut model = fitted(EngineChoice::Weight, &Data::new(18, 100));
+    let part = model.part(&far.set()).unwrap();
+    model.merge(std::slice::from_ref(&part)).unwrap();
+    assert!(matches!(model.merge(&[part]), Err(Error::RepeatedPart { part: 0, same_as: None })));
+    let again = model.part(&far.set()).unwrap();
+    assert!(matches!(model.merge(&[again]), Err(Error::RepeatedPart { part: 0, same_as: None })));
+}

@@ -175,4 +175,22 @@ mod tests {
         assert_eq!(config("-J d").degrees, "dx1".parse().unwrap());
         assert_eq!(config("-J 7").degrees, "7x1".parse().unwrap());
     }
+
+    #[test]
+    fn length_scales_per_column_cannot_be_declined_along_the_axes() {
+        for name in ["rbf-ard", "imq-ard", "gam"] {
+            let config = Config { ard: false, ..Config::preset(name).unwrap() };
+            let found = config.check_ard(Some(false));
+            assert!(matches!(found, Err(raysum::Error::ArdAlongAxes)), "{name}");
+            config.check_ard(None).unwrap();
+            config.check_ard(Some(true)).unwrap();
+            Config { learn_directions: true, ..config }.check_ard(Some(false)).unwrap();
+        }
+        for name in ["dpa-ard", "rpa-ard", "dpa", "ppr"] {
+            Config::preset(name).unwrap().check_ard(Some(false)).unwrap();
+        }
+        // Those that a preset leaves out are not declined.
+        config("--model dpa --directions axes -J 3");
+        config("--model gam --ard no --learn-directions yes");
+    }
 }

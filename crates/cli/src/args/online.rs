@@ -76,4 +76,9 @@ pub(crate) struct MergeArgs {
     /// Forget the rows that the model was fitted on: for a fit on a sample of the shards
     #[arg(long)]
     pub(crate) only_parts: bool,
+
+    /// Count rows as often as they come. Without it a part that is given twice, or was merged into
+    /// the model before, is an error
+    #[arg(long)]
+    pub(crate) allow_duplicates: bool,
 }

@@ -4,7 +4,7 @@ use super::Voice;
 use crate::args::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
 use crate::source::TrainingTable;
 use crate::{interrupt, output, source};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use raysum::{Error, Model, Part};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -59,15 +59,36 @@ pub(super) fn merge(args: &MergeArgs, voice: Voice) -> Result<()> {
         by_target.iter_mut().zip(parts).for_each(|(own, part)| own.push(part));
     }
     for (model, parts) in models.iter_mut().zip(&by_target) {
-        let merged = if args.only_parts { model.replace(parts) } else { model.merge(parts) };
-        match merged {
-            Err(error @ Error::NotForThisModel { part: Some(part) }) => {
-                return Err(error).with_context(|| args.parts[part].display().to_string());
-            }
-            other => other?,
-        }
+        let merged = match (args.only_parts, args.allow_duplicates) {
+            (false, false) => model.merge(parts),
+            (false, true) => model.merge_repeated(parts),
+            (true, false) => model.replace(parts),
+            (true, true) => model.replace_repeated(parts),
+        };
+        merged.map_err(|error| by_name(error, &args.parts))?;
     }
     save(&models, &args.output, voice, "rows_added", rows)
+}
+
+/// An error about one of several parts, by the names of their files.
+fn by_name(error: Error, files: &[PathBuf]) -> anyhow::Error {
+    match error {
+        Error::NotForThisModel { part: Some(part) } => {
+            anyhow!(error).context(files[part].display().to_string())
+        }
+        Error::RepeatedPart { part, same_as } => {
+            let file = files[part].display();
+            let why = match same_as {
+                Some(other) if files[other] == files[part] => "the file is given twice".to_string(),
+                Some(other) => format!("they are in {} too", files[other].display()),
+                None => "they are in the model already".to_string(),
+            };
+            anyhow!(
+                "{file}: its rows would count twice: {why}; leave it out, or give --allow-duplicates"
+            )
+        }
+        other => other.into(),
+    }
 }
 
 fn read(args: &RowsArgs, voice: Voice) -> Result<(Vec<Model>, TrainingTable)> {
