@@ -35,6 +35,13 @@ class Questions(TransformerMixin):
         """The answers for each target as one array: y's own shape decides."""
         return np.stack(answers, axis=axis) if self._several else answers[0]
 
+    def _require(self, what: str, rows: int, numbers: int) -> None:
+        """Raises MemoryError if there is no room for so many numbers for each target, and for the
+        copy that `_join` makes of several."""
+        copies = 2 if self._several else 1
+        total = rows * numbers * self.n_outputs_ * copies
+        _raysum.require_memory(f"{what} at {rows} rows", min(total, 2**63))
+
     def predict(
         self,
         X: Any,
@@ -90,8 +97,12 @@ class Questions(TransformerMixin):
         X, threads = self._ask(X)
         known = _inputs.noise_of(noise_std, X)
         if return_cov:
+            # The covariance, and what it is made from.
+            self._require("the covariance of predictions", len(X), 2 * len(X) + 2)
             return self._with_covariance(X, threads, known)
-        if not return_std and interval is None:
+        only_mean = not return_std and interval is None
+        self._require("predictions", len(X), 1 if only_mean else 4)
+        if only_mean:
             return self._join(self._model.mean(X, threads))
         answers = self._model.predict(X, threads, known, interval)
         parts = [[mean for mean, _, _ in answers]]
@@ -148,11 +159,17 @@ class Questions(TransformerMixin):
         if not (isinstance(n_samples, Integral) and 1 <= int(n_samples) < 2**32):
             raise ValueError(f"n_samples is {n_samples!r}, but must be a number from 1.")
         seed = _inputs.seed(random_state)
+        # The draws, and what they are put together from.
+        self._require(f"{n_samples} draws", len(X), 2 * int(n_samples))
         draws = [f.T for f in self._model.functions(X, n_samples, seed, prior, threads)]
         if noise:
             rng = np.random.default_rng(seed)
             for drawn, std in zip(draws, self._noise_stds):
-                drawn += std * rng.standard_normal(drawn.shape)
+                # Some rows at a time: the same numbers as all at once, without a second array.
+                step = max(1, 2**20 // int(n_samples))
+                for start in range(0, len(drawn), step):
+                    rows = drawn[start : start + step]
+                    rows += std * rng.standard_normal(rows.shape)
         return self._join(draws)
 
     def components(self, X: Any, return_std: bool = False) -> Any:
@@ -186,6 +203,8 @@ class Questions(TransformerMixin):
         True
         """
         X, threads = self._ask(X)
+        # Means and standard deviations: some rows at a time, all of them, and put together.
+        self._require("components", len(X), 6 * len(self.degrees_))
         answers = self._model.components(X, threads)
         values = self._join([np.stack([m for m, _ in target], axis=-1) for target in answers])
         if not return_std:
@@ -241,6 +260,7 @@ class Questions(TransformerMixin):
             Change of the target per unit of the column.
         """
         X, threads = self._ask(X)
+        self._require("gradients", len(X), 2 * X.shape[1])
         return self._join(self._model.gradient(X, threads))
 
     def loo(self, X: Any, y: Any, sample_weight: Any = None, noise_std: Any = None) -> Any:
@@ -269,6 +289,7 @@ class Questions(TransformerMixin):
         """
         check_is_fitted(self)
         rows = self._further_rows(X, y, sample_weight, noise_std)
+        self._require("leave-one-out predictions", len(rows.x), 2)
         answers = self._model.leave_one_out(rows, _inputs.threads(self.n_jobs))
         return self._join([mean for mean, _ in answers]), self._join([std for _, std in answers])
 

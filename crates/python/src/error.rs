@@ -1,16 +1,23 @@
 //! What goes wrong in Rust, as Python says it.
 
-use pyo3::PyErr;
-use pyo3::exceptions::PyValueError;
-use raysum::Error;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::prelude::*;
+use raysum::{Error, memory};
 
-/// Files keep the class that Python has for them (`FileNotFoundError`, …); all else is a
-/// `ValueError` with the words of the error.
+/// Files keep the class that Python has for them (`FileNotFoundError`, …), what does not fit in
+/// memory is a `MemoryError`; all else is a `ValueError` with the words of the error.
 pub(crate) fn to_python(error: Error) -> PyErr {
     match error {
         Error::Io { ref reason, .. } => {
             std::io::Error::new(reason.kind(), error.to_string()).into()
         }
+        Error::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
         other => PyValueError::new_err(other.to_string()),
     }
+}
+
+/// Raises `MemoryError` if there is no memory for so many 64-bit floats, which `what` would take.
+#[pyfunction]
+pub(crate) fn require_memory(what: &str, numbers: u64) -> PyResult<()> {
+    memory::require(format_args!("{what}"), numbers).map_err(to_python)
 }

@@ -20,6 +20,8 @@ mod _raysum {
     #[pymodule_export]
     use super::arrays::not_finite;
     #[pymodule_export]
+    use super::error::require_memory;
+    #[pymodule_export]
     use super::job::leave;
     #[pymodule_export]
     use super::model::{Model, fit};

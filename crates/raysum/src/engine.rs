@@ -220,6 +220,11 @@ pub trait Posterior: std::fmt::Debug + Send + Sync {
     /// Mean and variance of f.
     fn marginals(&self, prior: &Prior, x: &Matrix) -> Marginals;
 
+    /// Numbers that [`Posterior::joint`] holds for each row, beside what it returns.
+    fn joint_width(&self) -> usize {
+        self.features().unwrap_or(0)
+    }
+
     /// Mean and full covariance of the sum of some sub-kernels' functions, without the constant.
     fn joint(&self, prior: &Prior, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix);
 

@@ -233,6 +233,19 @@ pub enum Error {
     /// Rows should come or go, but those so far are not there any more.
     #[error("a model of the ski engine does not keep its rows; fit again on all of them")]
     RowsNotKept,
+    /// A request that would take more memory than there is.
+    #[error(
+        "{what} would take {} of memory, {}", size(*.needed),
+        .available.map_or("which the system does not grant".into(), |free| format!("but {} is free", size(free)))
+    )]
+    OutOfMemory {
+        /// What was asked for.
+        what: String,
+        /// The bytes it would take.
+        needed: u64,
+        /// The bytes there are, where the system says.
+        available: Option<u64>,
+    },
     /// No starting point had a finite likelihood.
     #[error("no starting point has a finite marginal likelihood; raise the lower noise bound")]
     NoFiniteStart,
@@ -351,6 +364,16 @@ pub enum Error {
         /// What was found wrong.
         detail: String,
     },
+}
+
+/// A number of bytes, as people write it.
+fn size(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    match bytes {
+        1e12.. => format!("{:.1} TB", bytes / 1e12),
+        1e9.. => format!("{:.1} GB", bytes / 1e9),
+        _ => format!("{:.0} MB", bytes / 1e6),
+    }
 }
 
 /// What happened to which file, if it has a name.

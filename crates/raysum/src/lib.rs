@@ -12,6 +12,7 @@ mod fit;
 mod kernel;
 mod learn;
 mod linalg;
+pub mod memory;
 pub mod metrics;
 mod model;
 mod named;

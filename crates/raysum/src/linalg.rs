@@ -283,6 +283,14 @@ pub(crate) fn symmetric_eigen(a: &[f64], m: usize) -> (Vec<f64>, Vec<f64>) {
     (values.column_vector().iter().copied().collect(), vectors)
 }
 
+/// Numbers that [`symmetric_root`] needs beside its result.
+pub(crate) fn symmetric_root_scratch(m: usize) -> usize {
+    use faer::linalg::evd;
+    let (compute, params) = (evd::ComputeEigenvectors::Yes, faer::Spec::default());
+    let scratch = evd::self_adjoint_evd_scratch::<f64>(m, compute, Par::Seq, params);
+    scratch.unaligned_bytes_required() / size_of::<f64>()
+}
+
 /// R with R R' = A for a symmetric m × m matrix that is positive semi-definite up to rounding.
 pub(crate) fn symmetric_root(a: &[f64], m: usize) -> Vec<f64> {
     let (values, mut vectors) = symmetric_eigen(a, m);

@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::data::{Dataset, Matrix, MatrixRef, check_noise_std};
 use crate::engine::{Marginals, Observations, Posterior, Prior};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::metrics::two_sided_quantile;
 use crate::objective::Hyperparameters;
 use crate::project::Projections;
@@ -261,6 +262,7 @@ impl Model {
     /// The mean at each row of `x` alone: that of [`Model::predict`], at a fraction of its cost.
     pub fn predict_mean<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Vec<f64>> {
         let x = self.check(x)?;
+        require(x, "predictions", &[&[x.rows(), 4]])?;
         let blocks = self.by_block(x, |rows| self.posterior.mean(&self.prior, rows))?;
         let mean = blocks.into_iter().flatten().map(|m| self.scaler.undo_mean(m));
         let mean: Vec<f64> = mean.collect();
@@ -273,6 +275,7 @@ impl Model {
     /// Mean and variances at each row of `x`.
     pub fn predict<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Prediction> {
         let x = self.check(x)?;
+        require(x, "predictions", &[&[x.rows(), 10]])?;
         let blocks = self.by_block(x, |rows| self.posterior.marginals(&self.prior, rows))?;
         self.in_units(&join(blocks), None)
     }
@@ -286,6 +289,7 @@ impl Model {
     ) -> Result<Prediction> {
         let x = self.check(x)?;
         check_noise_std(x.rows(), noise_std)?;
+        require(x, "predictions", &[&[x.rows(), 12]])?;
         let blocks = self.by_block(x, |rows| self.posterior.marginals(&self.prior, rows))?;
         let known: Vec<f64> = noise_std.iter().map(|s| self.scaler.y.scaled_square(*s)).collect();
         self.in_units(&join(blocks), Some(&known))
@@ -310,6 +314,8 @@ impl Model {
     /// and at the same hyperparameters. The training data must be handed in again.
     pub fn leave_one_out(&self, data: &Dataset<'_>) -> Result<Prediction> {
         let x = self.check(data.x())?;
+        let width = x.columns() + 3 * self.prior.kernel.views.rows() + 12;
+        require(x, "leave-one-out predictions", &[&[x.rows(), width]])?;
         let rows = self.standardised(x);
         let y = self.observations(data)?;
         let loo = self.posterior.leave_one_out(&self.prior, &rows, &y)?;
@@ -326,6 +332,8 @@ impl Model {
     /// predicted mean.
     pub fn components<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Vec<Component>> {
         let x = self.check(x)?;
+        let sub_kernels = self.prior.kernel.all().len();
+        require(x, "components", &[&[x.rows(), 4, sub_kernels + 1]])?;
         let blocks = self.by_block(x, |rows| self.posterior.components(&self.prior, rows))?;
         let mut parts: Vec<Vec<Marginals>> =
             self.prior.kernel.degrees.iter().map(|_| Vec::new()).collect();
@@ -352,6 +360,7 @@ impl Model {
     /// Gradient of the predicted mean with respect to each column of X, one row per row of `x`.
     pub fn mean_gradient<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Matrix> {
         let x = self.check(x)?;
+        require(x, "gradients", &[&[x.rows(), x.columns(), 2]])?;
         let mut data = Vec::with_capacity(x.rows() * x.columns());
         for block in self.by_block(x, |rows| self.standardised_gradient(rows))? {
             for i in 0..block.rows() {
@@ -397,6 +406,11 @@ impl Model {
         self.relevance = if total > 0.0 { sums.iter().map(|s| s / total).collect() } else { sums };
         Ok(())
     }
+}
+
+/// Fails if there is no memory for an answer at the rows of `x`, which takes so many numbers.
+fn require(x: MatrixRef<'_>, answer: &str, numbers: &[&[usize]]) -> Result<()> {
+    memory::require(format_args!("{answer} at {} rows", x.rows()), memory::count(numbers))
 }
 
 fn join(blocks: Vec<Marginals>) -> Marginals {

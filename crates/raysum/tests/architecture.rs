@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 27] = [
+const ORDER: [&str; 28] = [
     "error",
+    "memory",
     "named",
     "file",
     "rng",

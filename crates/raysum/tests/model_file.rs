@@ -1,6 +1,6 @@
 //! The model file: the same model comes back, and nothing else is ever taken for one.
 
-use raysum::{Config, Dataset, EngineChoice, Matrix, Model, SkiOptions};
+use raysum::{Config, Dataset, EngineChoice, Error, Matrix, Model, SkiOptions};
 use std::path::Path;
 
 fn fitted() -> (Model, Matrix) {
@@ -141,4 +141,27 @@ fn saving_to_an_impossible_place_says_so_and_keeps_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     assert!(model.save(folder.path()).is_err());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_file_larger_than_memory_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("huge");
+    let start = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        // Holes take no room on the disk.
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(4 << 40)
+    };
+    // Some file systems have no room for such files; they have no such problem either.
+    if start(b"a,b,y\n1,2,3\n").is_err() {
+        return;
+    }
+    let e = Model::load(&path).unwrap_err();
+    assert!(matches!(e, Error::NotAModel { .. }), "{e}");
+    start(b"\x40\0\0\0\0\0\0\0{").unwrap();
+    let e = Model::load(&path).unwrap_err();
+    assert!(matches!(e, Error::OutOfMemory { .. }), "{e}");
+    assert!(e.to_string().starts_with(&format!("reading {} would take", path.display())), "{e}");
+    let e = raysum::Part::load_all(&path).unwrap_err();
+    assert!(matches!(e, Error::OutOfMemory { .. }), "{e}");
 }

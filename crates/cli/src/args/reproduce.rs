@@ -79,7 +79,7 @@ pub(crate) struct FoldsArgs {
     /// How often to repeat it, with other folds and other directions [default: as the paper, 2; 1
     /// for the peptides and with --quick]
     #[arg(
-        long, value_name = "N", value_parser = whole(1, u32::MAX), allow_hyphen_values = true
+        long, value_name = "N", value_parser = whole(1, 1000), allow_hyphen_values = true
     )]
     pub(crate) repeats: Option<u32>,
 }

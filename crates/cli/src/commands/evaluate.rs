@@ -9,7 +9,7 @@ use crate::splits::{self, Split};
 use crate::{output, style};
 use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
-use raysum::{Config, Standard};
+use raysum::{Config, Standard, memory};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,14 +41,10 @@ pub(super) fn run(args: &EvaluateArgs, voice: Voice) -> Result<()> {
         "{}: {folds} folds need more rows than the {n} there are",
         args.table.data.display()
     );
-    let splits: Vec<(u32, Split)> = (0..args.repeats)
-        .flat_map(|r| {
-            splits::folds(n, folds, args.settings.seed, r).into_iter().map(move |s| (r, s))
-        })
-        .collect();
+    let plan = Plan { folds, repeats: args.repeats };
     let mut lines = Vec::new();
     for (name, config) in configs {
-        let results = cross_validate(name, &config, &table, &splits, voice)?;
+        let results = cross_validate(name, &config, &table, plan, voice)?;
         let summary = Summary::new(name, &results, args, &table);
         if voice.json {
             output::print_line(&summary.json.to_string())?;
@@ -72,6 +68,25 @@ pub(super) fn run(args: &EvaluateArgs, voice: Voice) -> Result<()> {
     Ok(())
 }
 
+/// The splits of a cross-validation, each made when it is its turn.
+#[derive(Clone, Copy)]
+struct Plan {
+    folds: usize,
+    repeats: u32,
+}
+
+impl Plan {
+    fn len(self) -> usize {
+        self.folds * self.repeats as usize
+    }
+
+    /// The repeat that a split belongs to, and its rows.
+    fn split(self, index: usize, rows: usize, seed: u64) -> (u32, Split) {
+        let repeat = (index / self.folds) as u32;
+        (repeat, splits::folds(rows, self.folds, seed, repeat).swap_remove(index % self.folds))
+    }
+}
+
 /// What one fold gave.
 struct FoldResult {
     standardised: Scores,
@@ -86,28 +101,46 @@ fn cross_validate(
     name: &str,
     config: &Config,
     table: &TrainingTable,
-    splits: &[(u32, Split)],
+    plan: Plan,
     voice: Voice,
 ) -> Result<Vec<FoldResult>> {
     let reporter = Mutex::new(Reporter::new(name, voice));
     let done = AtomicUsize::new(0);
-    let results = splits
-        .par_iter()
-        .map(|(repeat, split)| {
-            // Every repeat draws its own directions, as it draws its own folds.
-            let seed = config.seed.wrapping_add(u64::from(*repeat));
-            let result = one_fold(&Config { seed, ..config.clone() }, table, split);
-            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if let Ok(mut reporter) = reporter.lock() {
-                reporter.part(done, splits.len());
-            }
-            result
-        })
-        .collect();
+    let one = |index: usize| {
+        let (repeat, split) = plan.split(index, table.rows(), config.seed);
+        // Every repeat draws its own directions, as it draws its own folds.
+        let seed = config.seed.wrapping_add(u64::from(repeat));
+        let result = one_fold(&Config { seed, ..config.clone() }, table, &split);
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Ok(mut reporter) = reporter.lock() {
+            reporter.part(done, plan.len());
+        }
+        result
+    };
+    let together = side_by_side(table.rows()).unwrap_or(plan.len());
+    let group = |start: usize| -> Result<Vec<FoldResult>> {
+        (start..(start + together).min(plan.len())).into_par_iter().map(one).collect()
+    };
+    let groups: Result<Vec<Vec<FoldResult>>> =
+        (0..plan.len()).step_by(together).map(group).collect();
     if let Ok(reporter) = reporter.into_inner() {
         reporter.finish();
     }
-    results
+    Ok(groups?.into_iter().flatten().collect())
+}
+
+/// How many fits have room in memory side by side, if all of them take the dense engine; `None` if
+/// that is no concern. Each fit by itself finds out whether it has enough; together they would find
+/// out too late.
+fn side_by_side(rows: usize) -> Option<usize> {
+    /// From here on the dense engine is out of the question.
+    const MOST_DENSE_ROWS: usize = 30_000;
+    if rows > MOST_DENSE_ROWS {
+        return None;
+    }
+    let each = memory::count(&[&[rows, rows, 3, size_of::<f64>()]]).max(1);
+    let room = usize::try_from(memory::available()? / each).unwrap_or(usize::MAX).max(1);
+    (room < rayon::current_num_threads()).then_some(room)
 }
 
 fn one_fold(config: &Config, table: &TrainingTable, split: &Split) -> Result<FoldResult> {

@@ -18,7 +18,9 @@ pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {
     let models = Model::load_all(&args.model)?;
     let each = |rows: &NewRows| predicted(&models, rows, args);
     let (data, reading, output) = (&args.data, &args.reading, &args.output);
-    Streamed { data, reading, output, voice }.run(&models[0], each)
+    let slopes = if args.gradient { models[0].columns() } else { 0 };
+    let width = (COLUMNS.len() + slopes) * models.len();
+    Streamed { data, reading, output, width, voice }.run(&models[0], each)
 }
 
 fn predicted(models: &[Model], rows: &NewRows, args: &PredictArgs) -> Result<Lines> {

@@ -32,5 +32,6 @@ pub(super) fn run(args: &SampleArgs, voice: Voice) -> Result<()> {
         Ok(lines)
     };
     let (data, reading, output) = (&args.data, &args.reading, &args.output);
-    Streamed { data, reading, output, voice }.run(&models[0], each)
+    let width = count.saturating_mul(models.len());
+    Streamed { data, reading, output, width, voice }.run(&models[0], each)
 }

@@ -52,10 +52,13 @@ impl<'a> Auto<'a> {
         }
     }
 
-    fn dense(&mut self) -> &mut Dense {
+    fn dense(&mut self) -> Result<&mut Dense> {
         let Weight { rows, observations } = &self.weight;
-        let make = || Dense::new(rows.block(0..rows.len()), observations.clone().into_owned());
-        self.dense.get_or_insert_with(make)
+        let engine = match self.dense.take() {
+            Some(engine) => engine,
+            None => dense(rows, observations.clone().into_owned())?,
+        };
+        Ok(self.dense.insert(engine))
     }
 }
 
@@ -78,6 +81,7 @@ pub(crate) fn dense(rows: &StandardRows<'_>, observations: Observations) -> Resu
     if rows.len() > DENSE_LIMIT {
         return Err(Error::TooManyRows { rows: rows.len() });
     }
+    Dense::require_memory(rows.len())?;
     Ok(Dense::new(rows.block(0..rows.len()), observations))
 }
 
@@ -92,7 +96,7 @@ impl Engine for Auto<'_> {
                 self.features.get_or_insert(map.len());
                 self.weight.evaluate_with(&map, prior)
             }
-            None => self.dense().evaluate(prior),
+            None => self.dense()?.evaluate(prior),
         }
     }
 
@@ -107,7 +111,7 @@ impl Engine for Auto<'_> {
     fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
         match self.map(prior, Use::Prediction)? {
             Some(map) => self.weight.posteriors_with(map, prior),
-            None => self.dense().posteriors(prior),
+            None => self.dense()?.posteriors(prior),
         }
     }
 }

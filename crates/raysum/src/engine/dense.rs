@@ -21,6 +21,7 @@ use super::{Conditioned, Engine, Evaluation, Observations, Prior};
 use crate::data::Matrix;
 use crate::error::Result;
 use crate::linalg::{self, Threads};
+use crate::memory;
 use std::sync::Arc;
 
 /// The engine's name.
@@ -55,9 +56,19 @@ impl Dense {
         Self { x, observations, factor: vec![0.0; n * n], inverse: Vec::new() }
     }
 
+    /// Fails if there is no memory for so many rows: two buffers, and a third for the posterior.
+    pub(super) fn require_memory(rows: usize) -> Result<()> {
+        let what = format_args!("the kernel matrix of {rows} rows, which the dense engine needs,");
+        memory::require(what, memory::count(&[&[rows, rows, 3]]))
+    }
+
     /// Factorises K in place and solves for a.
     fn factorise(&mut self, prior: &Prior) -> Result<Solved> {
-        let n = self.x.rows();
+        let (n, views) = (self.x.rows(), prior.kernel.views.rows());
+        memory::require(
+            format_args!("{views} projections of {n} rows"),
+            memory::count(&[&[views, n, 3 + tiles::accumulators(n)]]),
+        )?;
         let z = prior.kernel.project(&self.x, Threads::All);
         tiles::kernel_matrix(&prior.kernel, prior.kernel.all(), &z, n, &mut self.factor);
         let of = &self.observations;

@@ -55,6 +55,12 @@ impl Draw {
         let weights = weights(&paths, &mut || StandardNormal.sample(&mut rng));
         Self { paths, weights }
     }
+
+    /// How many numbers it holds, with what is kept about each array.
+    pub(crate) fn numbers(&self) -> usize {
+        let path = |p: &Path| p.turns.len() + p.phases.len() + p.amplitudes.len() + 16;
+        self.paths.iter().map(path).sum::<usize>() + self.weights.len() + 16
+    }
 }
 
 /// c + Σ_j λ_j^½ h_j at the rows of `x`: one row per draw.

@@ -37,6 +37,7 @@ use crate::basis::{Counts, Occupancy, lattice_spacing};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::linalg::{self, Threads};
+use crate::memory;
 use crate::scale::StandardRows;
 use crate::views::Views;
 use features::Located;
@@ -100,6 +101,7 @@ impl<'a> Weight<'a> {
         limit: usize,
     ) -> Result<FeatureMap> {
         prior.kernel.check_products(NAME)?;
+        self.require_memory_of_views(prior)?;
         let tolerance = wanted.tolerance(prior, self.rows.len());
         let spacing = lattice_spacing(prior.kernel.sub_kernel, tolerance);
         let empty = || vec![Counts::new(spacing); prior.kernel.views.rows()];
@@ -127,6 +129,25 @@ impl<'a> Weight<'a> {
             return Err(Error::BasisTooLarge);
         }
         FeatureMap::new(&prior.kernel, &views, tolerance)
+    }
+
+    /// Fails if there is no memory for the projections of a block of rows on each thread, and for
+    /// the counts of where they fall.
+    fn require_memory_of_views(&self, prior: &Prior) -> Result<()> {
+        let (n, views) = (self.rows.len(), prior.kernel.views.rows());
+        let at_once = n.min(1024 * rayon::current_num_threads().min(8));
+        memory::require(
+            format_args!("{views} projections of {n} rows"),
+            memory::count(&[&[views, 2 * at_once + 1024]]),
+        )
+    }
+
+    /// Fails if there is no memory for p × p sums: one per stream, the total, and its factors.
+    fn require_memory_of_features(&self, p: usize) -> Result<()> {
+        memory::require(
+            format_args!("the sums over {} rows of a model with {p} features", self.rows.len()),
+            memory::count(&[&[p, p, 6], &[p, 512, 2, 4]]),
+        )
     }
 
     /// The statistics of all rows under `map`.
@@ -185,6 +206,7 @@ impl<'a> Weight<'a> {
 
     /// Value and gradient with a feature map at hand.
     pub(super) fn evaluate_with(&self, map: &FeatureMap, prior: &Prior) -> Result<Evaluation> {
+        self.require_memory_of_features(map.len())?;
         let noise = prior.noise_variance;
         let variances = map.spread(&prior.kernel.variances);
         let statistics = self.statistics(map, prior);
@@ -254,6 +276,7 @@ impl<'a> Weight<'a> {
         map: FeatureMap,
         prior: &Prior,
     ) -> Result<Vec<Conditioned>> {
+        self.require_memory_of_features(map.len())?;
         let statistics = self.statistics(&map, prior);
         let posteriors = WeightPosterior::all(map, &statistics, prior)?;
         Ok(posteriors.into_iter().map(WeightPosterior::conditioned).collect())

@@ -1,10 +1,11 @@
 //! Functions drawn from a model: drawn once, evaluated anywhere later.
 
-use super::Model;
+use super::{Model, require};
 use crate::data::{Matrix, MatrixRef};
 use crate::engine::Draw;
 use crate::engine::path::evaluate_prior;
 use crate::error::{Error, Result};
+use crate::memory;
 use rayon::prelude::*;
 
 /// Functions that are evaluated in one go.
@@ -69,6 +70,11 @@ impl<'m> Functions<'m> {
             value: count as f64,
             rule: "below 4294967296",
         })?;
+        if last > 0 {
+            // They are all of the same size.
+            let size = draw(0).numbers();
+            memory::require(format_args!("{count} functions"), memory::count(&[&[count, size]]))?;
+        }
         let draws = (0..last).into_par_iter().map(draw).collect();
         Ok(Self { model, draws, origin })
     }
@@ -86,6 +92,8 @@ impl<'m> Functions<'m> {
     /// Their values at the rows of `x`, in the target's units: one row per function.
     pub fn evaluate<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Matrix> {
         let x = self.model.check(x)?;
+        let what = format!("values of {} functions", self.len());
+        require(x, &what, &[&[self.len(), x.rows(), 2]])?;
         let blocks = self.model.by_block(x, |rows| {
             self.draws.par_chunks(TOGETHER).map(|draws| self.values(draws, rows)).collect()
         })?;

@@ -1,6 +1,6 @@
 //! The gradient of a model's variance, beside that of its mean.
 
-use super::Model;
+use super::{Model, require};
 use crate::data::{Matrix, MatrixRef};
 use crate::error::Result;
 
@@ -9,6 +9,7 @@ impl Model {
     /// the target's units squared per unit of the column.
     pub fn variance_gradient<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Matrix> {
         let x = self.check(x)?;
+        require(x, "gradients", &[&[x.rows(), x.columns(), 2]])?;
         let unit = self.scaler.y.std;
         let blocks = self.by_block(x, |rows| {
             let slopes = self.posterior.variance_slopes(&self.prior, rows);

@@ -1,6 +1,6 @@
 //! Several rows at once: how their predictions move together.
 
-use super::Model;
+use super::{Model, require};
 use crate::data::{Matrix, MatrixRef};
 use crate::error::{Error, Result};
 use crate::linalg;
@@ -10,7 +10,7 @@ use rand_distr::{Distribution, StandardNormal};
 impl Model {
     /// Mean and full covariance of f at the rows of `x`.
     pub fn joint<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<(Vec<f64>, Matrix)> {
-        let rows = self.standardised(self.check(x)?);
+        let rows = self.rows_for_joint(self.check(x)?)?;
         let (mean, covariance) = self.posterior.joint(&self.prior, self.prior.kernel.all(), &rows);
         let mean = mean.iter().map(|f| self.scaler.undo_mean(f + self.prior.mean)).collect();
         Ok((mean, self.in_units_squared(&covariance)))
@@ -24,14 +24,23 @@ impl Model {
         j: usize,
         x: impl Into<MatrixRef<'a>>,
     ) -> Result<(Vec<f64>, Matrix)> {
-        let rows = self.standardised(self.check(x)?);
+        let x = self.check(x)?;
         if j >= self.prior.kernel.all().end {
             let rule = "below the number of sub-kernels";
             return Err(Error::OutOfRange { name: "the component", value: j as f64, rule });
         }
+        let rows = self.rows_for_joint(x)?;
         let (mean, covariance) = self.posterior.joint(&self.prior, j..j + 1, &rows);
         let mean = mean.iter().map(|f| f * self.scaler.y.std).collect();
         Ok((mean, self.in_units_squared(&covariance)))
+    }
+
+    /// All rows, standardised, if there is memory for their covariance in two units.
+    fn rows_for_joint(&self, x: MatrixRef<'_>) -> Result<Matrix> {
+        let (m, views) = (x.rows(), self.prior.kernel.views.rows());
+        let width = 2 * self.posterior.joint_width() + views + x.columns() + 4;
+        require(x, "the covariance of predictions", &[&[m, m, 2], &[m, width]])?;
+        Ok(self.standardised(x))
     }
 
     fn in_units_squared(&self, covariance: &Matrix) -> Matrix {
@@ -47,9 +56,12 @@ impl Model {
         seed: u64,
     ) -> Result<Matrix> {
         let x = self.check(x)?;
-        let rows = self.standardised(x);
-        let (mean, covariance) = self.posterior.joint(&self.prior, self.prior.kernel.all(), &rows);
         let m = x.rows();
+        // The covariance, its root, the room to find it, and the samples.
+        let scratch = linalg::symmetric_root_scratch(m);
+        require(x, &format!("{samples} samples"), &[&[m, m, 2], &[scratch], &[samples, m]])?;
+        let rows = self.rows_for_joint(x)?;
+        let (mean, covariance) = self.posterior.joint(&self.prior, self.prior.kernel.all(), &rows);
         let root = linalg::symmetric_root(covariance.as_slice(), m);
         let mut rng = stream(seed, Purpose::Samples, 0);
         let mut out = Matrix::zeros(samples, m);

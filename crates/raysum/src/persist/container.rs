@@ -8,10 +8,13 @@ use super::FORMAT;
 use crate::engine::Tensor;
 use crate::error::{Error, Result};
 use crate::file::{self, checksum};
+use crate::memory;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// The key of the metadata.
@@ -95,9 +98,28 @@ pub(super) fn read<C: for<'a> Deserialize<'a>, T>(
     kind: &str,
     make: impl FnOnce(C, Vec<Tensor>) -> std::result::Result<T, Problem>,
 ) -> Result<T> {
-    let bytes = file::check_name(path).and_then(|()| std::fs::read(path));
-    let bytes = bytes.map_err(|reason| Error::Io { path: path.to_owned(), reason })?;
-    unpack(&bytes, path, kind, make)
+    unpack(&read_bytes(path)?, path, kind, make)
+}
+
+/// The bytes of a file; no more than the first ones if those are not of such a file, however large
+/// it is.
+fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    /// The length of the header, and its first character.
+    const START: usize = 9;
+    /// Arrays are there as bytes, as numbers, by target, without prefix, and unpacked from halves.
+    const COPIES: usize = 6;
+    let io = |reason| Error::Io { path: path.to_owned(), reason };
+    let file = file::check_name(path).and_then(|()| File::open(path));
+    let mut file = file.map_err(io)?;
+    let mut bytes = Vec::with_capacity(START);
+    file.by_ref().take(START as u64).read_to_end(&mut bytes).map_err(io)?;
+    if bytes.get(START - 1) == Some(&b'{') {
+        let numbers = file.metadata().map_or(0, |file| file.len()) as usize / size_of::<f64>();
+        let what = format_args!("reading {}", path.display());
+        memory::require(what, memory::count(&[&[numbers, COPIES]]))?;
+        file.read_to_end(&mut bytes).map_err(io)?;
+    }
+    Ok(bytes)
 }
 
 /// The same from bytes, which errors call by the name of `path`.

@@ -51,6 +51,7 @@ impl DensePosterior {
         if n > DENSE_LIMIT {
             return Err(Error::RefitDue);
         }
+        Dense::require_memory(n)?;
         rows.condition(prior)
     }
 

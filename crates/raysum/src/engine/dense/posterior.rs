@@ -142,6 +142,10 @@ impl Posterior for DensePosterior {
         Marginals { mean, variance: self.variances(cross, prior.kernel.total_variance()) }
     }
 
+    fn joint_width(&self) -> usize {
+        self.rows()
+    }
+
     fn joint(&self, prior: &Prior, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix) {
         let (n, m) = (self.rows(), x.rows());
         let z_new = prior.kernel.project(x, Threads::All);

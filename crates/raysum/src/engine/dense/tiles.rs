@@ -88,6 +88,11 @@ pub(super) struct Slopes {
     pub(super) variances: Vec<f64>,
 }
 
+/// The partial sums that [`gradient`] makes for n rows.
+pub(super) fn accumulators(n: usize) -> usize {
+    ACCUMULATORS.min(n.div_ceil(COLUMNS))
+}
+
 /// One pass over B = Σ_t (a_t a_t' − K⁻¹) for the gradient; see [`Slopes`].
 pub(super) fn gradient(
     kernel: &AdditiveKernel,
@@ -99,7 +104,7 @@ pub(super) fn gradient(
     let blocks: Vec<_> = kernel.blocks().collect();
     let chunks = n.div_ceil(COLUMNS);
     // Accumulator t takes the column chunks t, t + T, t + 2T, …: about equal shares of a triangle.
-    let accumulators = ACCUMULATORS.min(chunks);
+    let accumulators = accumulators(n);
     let parts: Vec<Slopes> = (0..accumulators)
         .into_par_iter()
         .map(|t| {

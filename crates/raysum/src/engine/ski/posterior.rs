@@ -24,6 +24,7 @@ use crate::engine::{
 };
 use crate::error::{Error, Result};
 use crate::linalg::{Threads, dot};
+use crate::memory;
 use exact::Solver;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -284,6 +285,11 @@ impl Posterior for SkiPosterior {
         f
     }
 
+    fn joint_width(&self) -> usize {
+        let Shared { solver, rows, factor, .. } = self.shared.as_ref();
+        if solver.is_some() { (*rows).max(factor.width) } else { factor.width }
+    }
+
     fn joint(&self, prior: &Prior, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix) {
         let m = x.rows();
         let z = prior.kernel.project(x, Threads::All);
@@ -339,6 +345,10 @@ impl Posterior for SkiPosterior {
         let ([target], true) = (&y.targets[..], x.rows() == self.shared.rows) else {
             return Err(Error::NotTrainingRows { row: None });
         };
+        memory::require(
+            format_args!("leave-one-out of {} rows with the ski engine", x.rows()),
+            memory::count(&[&[x.rows(), 2 * self.joint_width() + prior.kernel.views.rows()]]),
+        )?;
         let (total, all) = (prior.kernel.total_variance(), prior.kernel.all());
         let z = prior.kernel.project(x, Threads::All);
         let mut f = self.sum(prior, &all, &z, x.rows());

@@ -1,7 +1,7 @@
 //! Everything that a θ is evaluated with: the operator, its preconditioner, and the solves that
 //! likelihood, gradient and posterior are made from.
 
-use super::columns::Columns;
+use super::columns::{Columns, LANES};
 use super::grid::Grid;
 use super::lattice::{self, Lattice};
 use super::operator::Operator;
@@ -13,6 +13,7 @@ use crate::engine::{Observations, Prior};
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
 use crate::linalg::Threads;
+use crate::memory;
 use crate::scale::StandardRows;
 use std::f64::consts::PI;
 
@@ -68,10 +69,22 @@ impl System {
         let Ski { rows, observations, options, seed, .. } = ski;
         let n = rows.len();
         let (targets, probes) = (observations.targets.len(), options.probes);
+        // Vectors of conjugate gradients over the rows, and what they are on the grids.
+        let width = (targets + probes).next_multiple_of(LANES);
+        let views = prior.kernel.views.rows();
+        memory::require(
+            format_args!("the ski engine with {probes} probes and {views} projections of {n} rows"),
+            memory::count(&[&[n, width, 12], &[n, views, 4]]),
+        )?;
         let operator = operator(rows, observations, options, prior)?;
         if operator.nodes() > most_nodes {
             return Err(Error::GridTooLarge);
         }
+        let nodes = operator.nodes();
+        memory::require(
+            format_args!("the ski engine with {probes} probes on grids of {nodes} nodes in all"),
+            memory::count(&[&[nodes, width, 4]]),
+        )?;
         let preconditioner = Preconditioner::new(&operator, prior, *seed)?;
         let mut sides = Columns::zeros(n, targets + probes);
         preconditioner.probes(*seed, &mut sides, targets, probes);

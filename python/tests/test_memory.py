@@ -1,0 +1,103 @@
+"""What does not fit in memory is a MemoryError, before anything is allocated."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import X, Y, fitted
+from raysum import ProjectedAdditiveGPRegressor
+
+MANY = np.zeros((2_000_000, 3))
+
+
+@pytest.mark.parametrize(
+    ("ask", "text"),
+    [
+        pytest.param(
+            lambda gp: gp.predict(MANY, return_cov=True),
+            "the covariance of predictions at 2000000 rows would take 64.0 TB of memory, ",
+            id="return_cov",
+        ),
+        pytest.param(
+            lambda gp: gp.sample_y(X, 2**31),
+            "2147483648 draws at 30 rows would take 1.0 TB of memory, ",
+            id="sample_y",
+        ),
+        pytest.param(
+            lambda gp: gp.sample_y(X[:1], 2**24, noise=False, prior=True),
+            "16777216 functions would take 2.1 TB of memory, ",
+            id="functions",
+        ),
+    ],
+)
+def test_what_no_machine_has(ask: Any, text: str) -> None:
+    with pytest.raises(MemoryError) as raised:
+        ask(fitted())
+    assert str(raised.value).startswith(text)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits are those of Linux")
+@pytest.mark.parametrize(
+    ("ask", "text"),
+    [
+        ("gp.predict(many[:8000], return_cov=True)", "the covariance of predictions at 8000 rows"),
+        ("gp.sample_y(many, 2000)", "2000 draws at 300000 rows"),
+        ("gp.sample_y(many[:1], 9000)", "9000 functions"),
+        ("gp.components(np.zeros((3_000_000, 3)))", "components at 3000000 rows"),
+        ("gp.transform(np.zeros((3_000_000, 3)))", "components at 3000000 rows"),
+        ("gp.gradient(np.zeros((20_000_000, 3)))", "gradients at 20000000 rows"),
+        ("gp.predict(np.zeros((20_000_000, 3)), return_std=True)", "predictions at 20000000 rows"),
+        ("both.predict(many[:4000], return_cov=True)", "the covariance of predictions at 4000"),
+        (
+            "P('imq-ard', max_evaluations=1).fit(rng.normal(size=(7000, 3)), many[:7000, 0])",
+            "the kernel matrix of 7000 rows, which the dense engine needs,",
+        ),
+    ],
+)
+def test_limits_of_the_process(ask: str, text: str) -> None:
+    """The process lives on: without the check it is ended by the allocator, or by the system."""
+    code = f"""
+import re, resource, warnings
+import numpy as np
+from raysum import ProjectedAdditiveGPRegressor as P
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X = rng.normal(size=(50, 3))
+gp = P(max_evaluations=2, n_jobs=1).fit(X, X[:, 0])
+both = P(max_evaluations=2, n_jobs=1).fit(X, X[:, :2])
+many = np.zeros((300_000, 3))
+def used():
+    return 1024 * int(re.search(r"VmSize:\\s+(\\d+)", open("/proc/self/status").read())[1])
+resource.setrlimit(resource.RLIMIT_AS, (used() + 10**9, resource.RLIM_INFINITY))
+try:
+    {ask}
+except MemoryError as error:
+    print(error)
+print(gp.predict(X).shape)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    said, shape = run.stdout.splitlines()
+    assert said.startswith(text), said
+    assert " of memory, but " in said and said.endswith(" MB is free"), said
+    assert shape == "(50,)"
+
+
+def test_noise_comes_in_one_stream_whatever_the_number_of_rows() -> None:
+    gp = fitted()
+    rows = np.tile(X, (50, 1))
+    noisy = gp.sample_y(rows, 2000, random_state=3)
+    plain = gp.sample_y(rows, 2000, random_state=3, noise=False)
+    noise = np.random.default_rng(3).standard_normal(plain.shape)
+    assert (noisy == plain + gp.noise_std_ * noise).all()
+
+
+def test_what_fits_is_answered() -> None:
+    gp = ProjectedAdditiveGPRegressor("gam").fit(X, np.c_[Y, X[:, 0]])
+    mean, covariance = gp.predict(X, return_cov=True)
+    assert mean.shape == (30, 2) and covariance.shape == (30, 30, 2)
+    assert gp.sample_y(X, 500).shape == (30, 2, 500)
