@@ -114,7 +114,7 @@ fn parts_of_every_format_are_merged_once() {
     let e = model.merge(&twice).unwrap_err();
     assert!(matches!(e, Error::RepeatedPart { part: 1, same_as: Some(0) }), "{e}");
     model.merge(&parts).unwrap();
-    let x = Matrix::from_row_major(1, 2, vec![0.040693, 0.220306]).unwrap();
+    let x = Matrix::from_row_major(1, 2, vec![0.040_693, 0.220_306]).unwrap();
     let p = model.predict(&x).unwrap();
     let expected = json!([0.177_018_652_442_972_2, 0.061_534_724_353_910_67]);
     same(&json!([p.mean[0], p.std()[0]]), &expected, "shard");
