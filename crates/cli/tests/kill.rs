@@ -120,7 +120,7 @@ fn checkpoints_that_cannot_serve_are_refused() {
     for (line, says) in [
         ("fit t.csv -t y --checkpoint c -q", "c: the checkpoint is of another fit"),
         ("fit t.csv -t y --checkpoint notes.txt", "notes.txt: not a checkpoint"),
-        ("fit t.csv -t y --checkpoint t.csv", "t.csv: not a checkpoint"),
+        ("fit t.csv -t y --checkpoint t.csv", "cannot write t.csv: it is an input of this command"),
         ("fit t.csv -t y --checkpoint none/c", "none/c: No such file or directory"),
         ("fit t.csv -t y --checkpoint m -o ./m", "m: the checkpoint and the model need files"),
     ] {
