@@ -109,7 +109,7 @@ impl Run {
         self.synthetic()?;
         if self.data.is_none() {
             let note = "without --data there are no uci, projections, faces and peptides";
-            self.voice.notes(&[note.to_string()]);
+            self.voice.note(note);
             return Ok(());
         }
         self.peptides(None)?;

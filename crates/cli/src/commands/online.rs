@@ -2,10 +2,10 @@
 
 use super::Voice;
 use crate::args::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
-use crate::source::TrainingTable;
-use crate::{interrupt, output, source};
+use crate::{interrupt, output, tables};
 use anyhow::{Context, Result, ensure};
 use raysum::{Error, Model, Part};
+use raysum_table::TrainingTable;
 use serde_json::json;
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub(super) fn update(args: &UpdateArgs, voice: Voice) -> Result<()> {
     output::check(to)?;
     let (mut models, table) = read(&args.rows, voice)?;
     for (k, model) in models.iter_mut().enumerate() {
-        let data = table.labels.some(&table.x, k..k + 1)?;
+        let data = table.labels.dataset(&table, k..k + 1)?;
         let changed = if args.remove { model.remove(&data) } else { model.update(&data) };
         changed.with_context(|| args.rows.data.display().to_string())?;
     }
@@ -27,7 +27,7 @@ pub(super) fn stats(args: &StatsArgs, voice: Voice) -> Result<()> {
     let (models, table) = read(&args.rows, voice)?;
     let mut parts = Vec::with_capacity(models.len());
     for (k, model) in models.iter().enumerate() {
-        parts.push(model.part(&table.labels.some(&table.x, k..k + 1)?)?);
+        parts.push(model.part(&table.labels.dataset(&table, k..k + 1)?)?);
     }
     interrupt::whole(|| Part::save_all(&parts, &args.output))?;
     let beyond = parts.iter().map(Part::rows_beyond).max().unwrap_or(0);
@@ -69,8 +69,9 @@ pub(super) fn merge(args: &MergeArgs, voice: Voice) -> Result<()> {
 }
 
 fn read(args: &RowsArgs, voice: Voice) -> Result<(Vec<Model>, TrainingTable)> {
-    let models = Model::load_all(&args.model)?;
-    let table = source::more_rows(&args.data, args.y.as_deref(), &args.reading, &models[0])?;
+    let job = args.resolve();
+    let models = Model::load_all(job.model)?;
+    let table = tables::more_rows(&job, &models)?;
     voice.notes(&table.notes);
     Ok((models, table))
 }

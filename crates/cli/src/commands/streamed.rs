@@ -1,41 +1,45 @@
 //! What `predict` and `sample` share: a table is read, answered and written some rows at a time, so
-//! that it may be of any size. Line k of the output belongs to row k of the input.
+//! that it may be of any size. Row k of the output belongs to row k of the input.
 
 use super::Voice;
-use crate::args::ReadArgs;
-use crate::lines::Lines;
-use crate::output;
-use crate::source::{self, NewRows};
-use anyhow::Result;
+use crate::resolve::AnswerJob;
+use crate::{output, tables};
+use anyhow::{Result, ensure};
 use raysum::Model;
-use std::path::Path;
+use raysum_table::{AnswerChunk, NewRows, TableWriter, escaped};
 
-/// From a table to lines.
-pub(super) struct Streamed<'a> {
-    pub(super) data: &'a Path,
-    pub(super) reading: &'a ReadArgs,
-    pub(super) output: &'a Path,
-    pub(super) voice: Voice,
+/// Writes the columns of these names, which `answer` adds for the rows of a table.
+pub(super) fn run(
+    job: &AnswerJob<'_>,
+    models: &[Model],
+    names: &[String],
+    voice: Voice,
+    mut answer: impl FnMut(&NewRows, &mut AnswerChunk) -> Result<()>,
+) -> Result<()> {
+    let mut notes = Vec::new();
+    output::write(job.output, |out| -> Result<()> {
+        let mut writer = TableWriter::new(job.format, out)?;
+        let start = |kept: &[String]| check_names(kept, names);
+        notes = tables::new_rows(job, models, start, |mut rows| {
+            let mut chunk = AnswerChunk::new(rows.rows, std::mem::take(&mut rows.columns));
+            answer(&rows, &mut chunk)?;
+            writer.write(&chunk)
+        })?;
+        writer.finish()
+    })?;
+    voice.notes(&notes);
+    Ok(())
 }
 
-impl Streamed<'_> {
-    /// Writes the lines that `answer` gives for the rows of a table for this model.
-    pub(super) fn run(
-        &self,
-        model: &Model,
-        mut answer: impl FnMut(&NewRows) -> Result<Lines>,
-    ) -> Result<()> {
-        let mut notes = Vec::new();
-        output::write(self.output, |out| -> Result<()> {
-            let mut first = true;
-            notes = source::new_rows(self.data, self.reading, model, |rows| {
-                answer(rows)?.write(self.voice.json, first, out)?;
-                first = false;
-                Ok(())
-            })?;
-            Ok(())
-        })?;
-        self.voice.notes(&notes);
-        Ok(())
+/// A table has no two columns of one name.
+fn check_names(kept: &[String], names: &[String]) -> Result<()> {
+    for (k, name) in kept.iter().enumerate() {
+        let shown = escaped(name);
+        ensure!(!kept[..k].contains(name), "--keep: column '{shown}' is named twice");
+        ensure!(
+            !names.contains(name),
+            "--keep: the results have a column '{shown}' of their own; rename it in the table"
+        );
     }
+    Ok(())
 }
