@@ -110,8 +110,6 @@ def _pandas_kind(series: Any) -> str:
     if dtype.kind in "bcM":
         return {"b": "boolean", "c": "complex", "M": "date"}[dtype.kind]
     name = str(dtype)
-    if name.startswith("date32"):  # Of Arrow, which are objects to NumPy.
-        return "date"
     if name.startswith("decimal"):
         return "number"
     if dtype == np.dtype(object):
@@ -128,11 +126,11 @@ def _object_kind(cells: np.ndarray) -> str:
 
 def _column(X: Any, k: int, name: str) -> Column:
     series, kind = _series(X, k), _kind(X, k)
-    if kind in ("other", "complex"):
-        return Column(name, "other", str(series.dtype), 0)
+    dtype = series.dtype
+    if kind in ("other", "complex") and dtype != np.dtype(object):
+        return Column(name, "other", str(dtype), 0)
     if _is_polars(X):
         return _of_polars(name, series, kind)
-    dtype = series.dtype
     if hasattr(dtype, "categories"):
         cells = np.array([*dtype.categories, None], dtype=object)[series.cat.codes.to_numpy()]
         return _of_objects(name, cells, kind)
@@ -141,9 +139,13 @@ def _column(X: Any, k: int, name: str) -> Column:
     if kind == "date":
         if getattr(dtype, "tz", None) is not None:
             series = series.dt.tz_convert("UTC").dt.tz_localize(None)
-        if dtype.kind != "M":
-            series = series.astype("datetime64[s]")
-        return _of_dates(name, series.to_numpy())
+        values = series.to_numpy()
+        if values.dtype.kind != "M":
+            # Of Arrow; those with a time zone are in UTC then.
+            kind = "datetime64[ns]" if "[ns" in str(dtype) else "datetime64[us]"
+            zoned = "tz=" in str(dtype)
+            values = series.to_numpy(dtype=kind) if zoned else series.astype(kind).to_numpy()
+        return _of_dates(name, values)
     values = series.to_numpy(dtype=np.float64, na_value=np.nan)
     return Column(name, kind, np.ascontiguousarray(values), int(dtype.kind == "f"))
 

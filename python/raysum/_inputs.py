@@ -43,6 +43,8 @@ def features(estimator: Any, X: Any) -> np.ndarray:
             )
         return x
     _refuse(X, "X")
+    if _frames.is_frame(X):
+        _frames.check_names(X)
     return _finite(_numbers(estimator, X, {}), estimator)
 
 
@@ -68,6 +70,9 @@ def rows(
     common = {"dtype": np.float64, "ensure_all_finite": False, "estimator": estimator}
     X_params = {**common, "ensure_min_samples": least}
     y_params = {**common, "ensure_2d": False, "ensure_min_samples": 0, "ensure_min_features": 0}
+    _refuse(X, "X", dates=False)
+    if _frames.is_frame(X):
+        _frames.check_names(X)
     as_table = _is_new_table(estimator, X) if reset else _is_table(estimator)
     _refuse(X, "X", dates=not as_table)
     if y is not None:
@@ -85,6 +90,7 @@ def rows(
             X, left_out = frame.x, frame.left_out
         else:
             X, left_out = _encoded(estimator, X)
+            X, left_out = _with_target(X, y, left_out)
     else:
         both = (X_params, y_params)
         X, y = _numbers(estimator, X, {"y": y, "reset": reset, "validate_separately": both})
@@ -101,6 +107,15 @@ def rows(
         weights = None if weights is None else weights[keep]
         known = None if known is None else known[keep]
     return Given(_with_weight(X, y, weights, known, least), y.ndim, frame)
+
+
+def _with_target(X: np.ndarray, y: np.ndarray, left_out: list[int]) -> tuple[np.ndarray, list[int]]:
+    """X without the rows that have no target, and all rows that are left out."""
+    gone = np.isnan(y).reshape(len(y), -1).any(axis=1)
+    if not gone.any():
+        return X, left_out
+    there = np.delete(np.arange(len(y)), left_out)
+    return X[~gone[there]], sorted({*left_out, *np.flatnonzero(gone).tolist()})
 
 
 def _of_all_rows(
@@ -188,6 +203,7 @@ def _encoded(estimator: Any, X: Any) -> tuple[np.ndarray, list[int]]:
         _refuse(X, "X")
         columns = _frames.array_columns(_numbers(estimator, X, {}))
     elif _frames.is_frame(X):
+        _frames.check_names(X)
         _check_rows(X, 1)
         if schema["named"] and _is_encoded(X, schema, described["column_names"]):
             X = X[described["column_names"]]
@@ -220,7 +236,6 @@ def tell(notes: list[tuple[bool, str]], stacklevel: int) -> None:
 
 
 def _check_rows(X: Any, least: int) -> None:
-    _frames.check_names(X)
     if len(X) < least:
         raise ValueError(
             f"Found array with {len(X)} sample(s) (shape={X.shape}) while a minimum of {least} is "
@@ -230,10 +245,11 @@ def _check_rows(X: Any, least: int) -> None:
 
 def _numbers(estimator: Any, X: Any, arguments: dict[str, Any]) -> Any:
     """X, or X and y, as scikit-learn checks them."""
-    if _frames.is_frame(X):
-        _frames.check_names(X)
     params = {} if arguments else {"dtype": np.float64, "ensure_all_finite": False}
     arguments = arguments or {"reset": False, "order": None}
+    if _frames.is_frame(X) and not arguments["reset"]:
+        # Names come first: a column that should not be there may hold anything.
+        validate_data(estimator, X, reset=False, skip_check_array=True)
     with _named(X):
         checked = validate_data(estimator, X, **arguments, **params)
     if "y" in arguments:

@@ -1,29 +1,10 @@
 """One model file for Python and the command line, with the same bits."""
 
-import os
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import polars
 import pytest
 from raysum import ProjectedAdditiveGPRegressor
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def command():
-    """Runs the command line; `make test` has built it."""
-    path = os.environ.get("RAYSUM_BIN", ROOT / "target" / "debug" / "raysum")
-
-    def run(*words):
-        return subprocess.run(
-            [path, *map(str, words)], check=True, capture_output=True, text=True
-        ).stdout
-
-    return run
 
 
 def predicted(command, model, frame, folder):
@@ -94,7 +75,8 @@ def test_text_columns_of_the_command_line(command, table, tmp_path):
     path = tmp_path / "m.raysum"
     command("fit", tmp_path / "t.csv", "--target", "y", "-o", path)
     gp = ProjectedAdditiveGPRegressor.load(path)
-    assert list(gp.feature_names_in_) == ["a", "b", "c", "colour=blue", "colour=red"]
+    assert list(gp.feature_names_in_) == ["a", "b", "c", "colour"] and gp.n_features_in_ == 4
+    assert gp.encoded_names_ == ["a", "b", "c", "colour=blue", "colour=red"]
     frame = X.drop(columns="y")
     out = predicted(command, path, frame, tmp_path)
     assert (gp.predict(frame) == out["mean"]).all()
@@ -102,10 +84,16 @@ def test_text_columns_of_the_command_line(command, table, tmp_path):
     assert (gp.predict(X[["colour", "y", "c", "b", "a"]]) == out["mean"]).all()
     encoded = pd.get_dummies(frame, prefix_sep="=", dtype=float)
     assert (gp.predict(encoded) == out["mean"]).all()
-    with pytest.warns(UserWarning, match="'colour' has 'green' at row 3"):
+    says = r"X, column 'colour': 117 rows with categories that training did not have \('green'\)"
+    with pytest.warns(UserWarning, match=says):
         gp.predict(frame.assign(colour=["red"] * 3 + ["green"] * 117))
-    with pytest.raises(ValueError, match="NaN at row 1, column 'colour'"):
+    with pytest.raises(ValueError, match="X, row 1, column 'colour': the value is missing"):
         gp.predict(frame.assign(colour=["red", None] * 60))
+    # A column that is not there is named as it was in the table, and so is a gap in encoded ones.
+    with pytest.raises(ValueError, match="the model needs 1 column that the file lacks: 'colour'"):
+        gp.predict(frame.drop(columns="colour"))
+    with pytest.raises(ValueError, match="Input X contains NaN at row 2, column 'colour=red'"):
+        gp.predict(encoded.assign(**{"colour=red": encoded["colour=red"].where(X.index != 2)}))
     gp.partial_fit(frame[:5], X["y"][:5])
 
 
@@ -145,7 +133,7 @@ def test_dates_and_truth_values_of_the_command_line(command, table, tmp_path):
         assert (gp.predict(as_text.drop(columns="y")) == mean).all(), name
         expected = mean if expected is None else expected
         assert (mean == expected).all(), name
-    with pytest.raises(ValueError, match="contains NaN at row 0, column 'when'"):
+    with pytest.raises(ValueError, match="X, row 0, column 'when': the value is missing"):
         gp.predict(frame.drop(columns="y").assign(when=pd.NaT))
-    with pytest.raises(ValueError, match="holds no dates in column 'when'"):
+    with pytest.raises(ValueError, match="row 0, column 'when': 'yesterday' is not a date"):
         gp.predict(frame.drop(columns="y").assign(when="yesterday"))

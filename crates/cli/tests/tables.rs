@@ -209,13 +209,13 @@ fn answers_in_every_format() {
     // What is written is read again, and is the same table to the bit.
     let fit = |file: &str| {
         folder.stdout(&format!("fit {file} -t mean --missing drop -m gam --holdout 0 -o o.raysum"));
-        folder.stdout("inspect o.raysum --json")
+        folder.bytes("o.raysum")
     };
     let expected = fit("out.csv");
     for name in ["out.csv.gz", "out.tsv", "out.csv.zst", "out.parquet", "out.arrow", "out.feather"]
     {
         assert_eq!(folder.stdout(&format!("{command} {name}")), "", "{name}");
-        assert_eq!(fit(name), expected, "{name}");
+        assert!(fit(name) == expected, "{name}");
     }
     let lines = folder.stdout(&format!("{command} - --json"));
     assert!(lines.starts_with(r#"{"id":"no, 0","y":""#), "{lines}");

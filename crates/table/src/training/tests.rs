@@ -92,10 +92,10 @@ fn csv(names: &[String], rows: &[Vec<String>], delimiter: &str) -> TableFile {
     file(&(line(names) + &body))
 }
 
+type Summary = (Vec<f64>, Vec<f64>, Schema, Vec<Note>);
+
 /// Rows and schema, to compare.
-fn summary(
-    table: Result<TrainingTable>,
-) -> Result<(Vec<f64>, Vec<f64>, Schema, Vec<Note>), String> {
+fn summary(table: Result<TrainingTable>) -> Result<Summary, String> {
     let table = table.map_err(|error| {
         // A frame counts its rows from 0, a file its lines from 1.
         let text = error.to_string();
