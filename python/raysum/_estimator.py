@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from . import _inputs, _raysum, _settings
+from . import _inputs, _raysum, _settings, _tables
 from ._progress import reporting
 from ._questions import Questions
 
@@ -232,7 +232,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         seen = clone(self)
         given = _inputs.rows(seen, X, y, sample_weight, noise_std, reset=True, least=2)
         notes = [] if given.frame is None else given.frame.notes
-        _inputs.tell(notes, stacklevel=3)
+        _tables.tell(notes, stacklevel=3)
         with reporting(int(self.verbose)) as progress:
             threads = _inputs.threads(self.n_jobs)
             model, history = _raysum.fit(given.rows, settings, threads, progress, checkpoint)

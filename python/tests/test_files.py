@@ -55,6 +55,23 @@ def test_command_line_to_python(command, table, tmp_path, model):
     assert gp.model == model and gp.random_state == 3 and list(gp.feature_names_in_) == list("abc")
 
 
+def test_arrays_for_a_model_of_the_command_line(command, table, tmp_path):
+    X, y = table
+    X.assign(y=y, extra=1.0).to_csv(tmp_path / "t.csv", index=False)
+    path = tmp_path / "m.raysum"
+    command("fit", tmp_path / "t.csv", "-t", "y", "--drop", "extra", "-m", "gam", "-o", path)
+    gp = ProjectedAdditiveGPRegressor.load(path)
+    expected = gp.predict(X)
+    assert (gp.predict(X[["c", "b", "a"]].assign(more="text")) == expected).all()
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        assert (gp.predict(X.to_numpy()) == expected).all()
+    with (
+        pytest.warns(UserWarning, match="X does not have valid feature names"),
+        pytest.raises(ValueError, match="Input X contains NaN at row 0, column 'a'"),
+    ):
+        gp.predict(np.full((2, 3), np.nan))
+
+
 def test_the_same_fit_from_both(command, table, tmp_path):
     X, y = table
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
@@ -90,7 +107,7 @@ def test_text_columns_of_the_command_line(command, table, tmp_path):
     with pytest.raises(ValueError, match="X, row 1, column 'colour': the value is missing"):
         gp.predict(frame.assign(colour=["red", None] * 60))
     # A column that is not there is named as it was in the table, and so is a gap in encoded ones.
-    with pytest.raises(ValueError, match="the model needs 1 column that the file lacks: 'colour'"):
+    with pytest.raises(ValueError, match="the model needs 1 column that is not there: 'colour'"):
         gp.predict(frame.drop(columns="colour"))
     with pytest.raises(ValueError, match="Input X contains NaN at row 2, column 'colour=red'"):
         gp.predict(encoded.assign(**{"colour=red": encoded["colour=red"].where(X.index != 2)}))

@@ -297,7 +297,7 @@ def test_names_and_their_order(everything):
     # What is left out is not asked for.
     assert (everything.predict(X.drop(columns="id")) == everything.predict(FRAME)).all()
     says = (
-        r"X: the model needs 2 columns that the file lacks: 'city', 'when' \(columns there: 'size'"
+        r"X: the model needs 2 columns that are not there: 'city', 'when' \(columns there: 'size'"
     )
     for X in (FRAME, as_polars(FRAME)):
         some = X.drop(columns=["city", "when"]) if X is FRAME else X.drop("city", "when")

@@ -8,7 +8,7 @@ use crate::{memory, output};
 use anyhow::{Result, ensure};
 use raysum::{Config, DateOrder, DecimalMark};
 use raysum_table::{
-    ColumnChoice, CsvOptions, Missing, Notation, OutputFormat, Place, PredictionOptions,
+    ColumnChoice, CsvOptions, InputPath, Missing, Notation, OutputFormat, PredictionOptions,
     TrainingOptions,
 };
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 /// A table to learn from.
 #[derive(Debug)]
 pub(crate) struct TableJob {
-    pub(crate) place: Place,
+    pub(crate) place: InputPath,
     /// The targets, if they are in a file of their own.
-    pub(crate) y: Option<Place>,
+    pub(crate) y: Option<InputPath>,
     pub(crate) labels: LabelNames,
     pub(crate) csv: CsvOptions,
     pub(crate) options: TrainingOptions,
@@ -58,7 +58,7 @@ pub(crate) struct EvaluateJob<'a> {
 #[derive(Debug)]
 pub(crate) struct AnswerJob<'a> {
     pub(crate) model: &'a Path,
-    pub(crate) place: Place,
+    pub(crate) place: InputPath,
     pub(crate) csv: CsvOptions,
     pub(crate) options: PredictionOptions,
     pub(crate) output: &'a Path,
@@ -69,8 +69,8 @@ pub(crate) struct AnswerJob<'a> {
 #[derive(Debug)]
 pub(crate) struct RowsJob<'a> {
     pub(crate) model: &'a Path,
-    pub(crate) place: Place,
-    pub(crate) y: Option<Place>,
+    pub(crate) place: InputPath,
+    pub(crate) y: Option<InputPath>,
     pub(crate) csv: CsvOptions,
     pub(crate) missing: Missing,
 }
@@ -105,8 +105,8 @@ impl ReadArgs {
 impl TableArgs {
     fn resolve(&self) -> TableJob {
         TableJob {
-            place: Place::new(&self.data),
-            y: self.y.as_ref().map(Place::new),
+            place: InputPath::new(&self.data),
+            y: self.y.as_ref().map(InputPath::new),
             labels: LabelNames {
                 targets: self.target.clone(),
                 sample_weights: self.weights.clone(),
@@ -187,7 +187,7 @@ fn answers<'a>(
     let format = OutputFormat::of(&to.output)?.unwrap_or(usual);
     Ok(AnswerJob {
         model,
-        place: Place::new(data),
+        place: InputPath::new(data),
         csv: reading.csv(),
         options: PredictionOptions {
             missing: reading.missing(),
@@ -204,8 +204,8 @@ impl RowsArgs {
         let y: Option<&PathBuf> = self.y.as_ref();
         RowsJob {
             model: &self.model,
-            place: Place::new(&self.data),
-            y: y.map(Place::new),
+            place: InputPath::new(&self.data),
+            y: y.map(InputPath::new),
             csv: self.reading.csv(),
             missing: self.reading.missing(),
         }

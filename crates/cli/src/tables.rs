@@ -4,7 +4,7 @@ use crate::resolve::{AnswerJob, LabelNames, RowsJob, TableJob};
 use anyhow::{Result, ensure};
 use raysum::{Labels, Model, Schema};
 use raysum_table::{
-    ChunkSource, CsvOptions, NewRows, Note, Place, TableFile, TableStats, TrainingTable,
+    ChunkSource, CsvOptions, InputPath, NewRows, Note, TableFile, TableStats, TrainingTable,
     WithTargets, read_more, read_new, read_training, schema_of,
 };
 
@@ -20,7 +20,7 @@ pub(crate) fn training(job: &TableJob) -> Result<TrainingTable> {
 }
 
 /// The file with the targets of an array.
-fn targets(x: &TableFile, y: &Place) -> Result<TableFile> {
+fn targets(x: &TableFile, y: &InputPath) -> Result<TableFile> {
     let name = y.name();
     ensure!(
         x.is_npy()?,

@@ -178,8 +178,8 @@ fn tables_that_cannot_be_predicted() {
     let cases: [(&str, &[u8], &str); 14] = [
         ("good", b"", "bad.csv is empty"),
         ("good", b"a,b,c\n", "bad.csv has a header line but no rows"),
-        ("good", b"a,b\n1,2\n", "needs 1 column that the file lacks: 'c'"),
-        ("good", b"x,y\n1,2\n", "needs 3 columns that the file lacks: 'a', 'b', 'c'"),
+        ("good", b"a,b\n1,2\n", "needs 1 column that is not there: 'c'"),
+        ("good", b"x,y\n1,2\n", "needs 3 columns that are not there: 'a', 'b', 'c'"),
         ("good", b"a,b,c\n1,2,3\n4,many,6\n", "line 3, column 'b': 'many' is not a number"),
         ("good", b"a,b,c\n1,2,3\n4,5,inf\n", "line 3, column 'c': 'inf' is not a finite"),
         ("good", b"a,b,c\n1,1e999,3\n", "line 2, column 'b': '1e999' is not a finite"),

@@ -1,7 +1,8 @@
 //! Reads Parquet files, and Arrow's IPC files and streams: typed columns, batch by batch.
 
 use crate::chunk::{
-    Chunk, Column, Header, KeptCells, KeptColumn, Origin, ReadPlan, Reading, RowUnit, ValueKind,
+    Chunk, Column, ColumnReading, KeptCells, KeptColumn, ReadPlan, RowUnit, TableHeader,
+    TableOrigin, ValueKind,
 };
 use crate::column_builder::ColumnBuilder;
 use crate::date::{DAY_NANOS, days_of};
@@ -31,7 +32,7 @@ const BATCH_ROWS: usize = 8_192;
 pub(crate) fn read(
     input: &Input,
     format: Format,
-    plan: &mut dyn FnMut(&Header) -> Result<ReadPlan>,
+    plan: &mut dyn FnMut(&TableHeader) -> Result<ReadPlan>,
     each: &mut dyn FnMut(Chunk) -> Result<()>,
 ) -> Result<()> {
     let mut file = guarded(input.name(), || TypedFile::open(input, format))?;
@@ -46,7 +47,7 @@ pub(crate) fn read(
 
 /// A file of typed columns that is being read.
 struct TypedFile<'a> {
-    origin: Arc<Origin>,
+    origin: Arc<TableOrigin>,
     names: Vec<String>,
     types: Vec<ColumnType>,
     reader: Box<dyn RecordBatchReader + 'a>,
@@ -92,7 +93,7 @@ impl ColumnType {
         &self,
         name: Arc<str>,
         array: &dyn Array,
-        reading: &Reading,
+        reading: &ColumnReading,
         known: bool,
     ) -> Result<Column> {
         let numbers = |array: &dyn Array| -> Result<Vec<f64>> {
@@ -147,7 +148,7 @@ impl<'a> TypedFile<'a> {
         let schema = reader.schema();
         let names = names(name, &schema)?;
         let types = schema.fields().iter().map(|f| ColumnType::of(f.data_type())).collect();
-        let origin = Origin {
+        let origin = TableOrigin {
             name: name.to_owned(),
             rows: RowUnit::Row,
             audience: Audience::CommandLine,
@@ -156,12 +157,12 @@ impl<'a> TypedFile<'a> {
         Ok(Self { origin: Arc::new(origin), names, types, reader, rows: 0 })
     }
 
-    fn header(&self) -> Header {
+    fn header(&self) -> TableHeader {
         let guess = self.types.iter().map(|kind| match kind {
-            ColumnType::Text => Reading::Text,
-            _ => Reading::plain(),
+            ColumnType::Text => ColumnReading::Text,
+            _ => ColumnReading::plain(),
         });
-        Header {
+        TableHeader {
             origin: self.origin.clone(),
             names: self.names.clone(),
             named: true,
@@ -184,7 +185,7 @@ impl<'a> TypedFile<'a> {
         let column = |k: usize| -> Result<Column> {
             let (name, array) = (&self.names[k], batch.column(k).as_ref());
             let reading = &plan.readings[k];
-            if *reading == Reading::Skip {
+            if *reading == ColumnReading::Skip {
                 let skipped = ColumnBuilder::new(reading);
                 return Ok(skipped.finish(name.as_str().into(), reading, plan.known));
             }

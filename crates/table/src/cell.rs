@@ -8,7 +8,7 @@ const MISSING: [&str; 8] = ["", "na", "n/a", "null", "none", "?", "-", "."];
 
 /// What a text is, whatever its notation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Cell {
+pub(crate) enum CellKind {
     /// A number, or an infinity.
     Number(Spelling),
     /// A date in some orders of year, month and day.
@@ -21,7 +21,7 @@ pub(crate) enum Cell {
     Text,
 }
 
-impl Cell {
+impl CellKind {
     /// Reads a text without blanks around it.
     pub(crate) fn of(text: &str) -> Self {
         if is_missing(text) {
@@ -77,29 +77,29 @@ mod tests {
         ];
         for (text, value) in numbers {
             assert_eq!(plain_number(text), Some(value), "{text}");
-            assert!(matches!(Cell::of(text), Cell::Number(_)), "{text}");
+            assert!(matches!(CellKind::of(text), CellKind::Number(_)), "{text}");
         }
         for text in ["inf", "-Inf", "+INFINITY", "infinity", "1e400", "-1e400"] {
             assert_eq!(plain_number(text), None, "{text}");
-            assert!(matches!(Cell::of(text), Cell::Number(_)), "{text}");
+            assert!(matches!(CellKind::of(text), CellKind::Number(_)), "{text}");
         }
     }
 
     #[test]
     fn other_cells() {
         for text in ["", "na", "NA", "N/A", "nan", "NaN", "-nan", "NULL", "None", "?", "-", "."] {
-            assert_eq!(Cell::of(text), Cell::Missing, "{text}");
+            assert_eq!(CellKind::of(text), CellKind::Missing, "{text}");
         }
         for text in ["abc", "0x10", "1_000", "--", "..", "1.2.3", "−5", "e5", "yes"] {
-            assert_eq!(Cell::of(text), Cell::Text, "{text}");
+            assert_eq!(CellKind::of(text), CellKind::Text, "{text}");
         }
         for text in ["1,5", "1 000", "$5", "3%"] {
-            assert!(matches!(Cell::of(text), Cell::Number(_)), "{text}");
+            assert!(matches!(CellKind::of(text), CellKind::Number(_)), "{text}");
         }
         for text in ["2026-11-16", "16.11.2026 12:30"] {
-            assert!(matches!(Cell::of(text), Cell::Date(_)), "{text}");
+            assert!(matches!(CellKind::of(text), CellKind::Date(_)), "{text}");
         }
-        assert_eq!(Cell::of("TRUE"), Cell::Truth(true));
-        assert_eq!(Cell::of("False"), Cell::Truth(false));
+        assert_eq!(CellKind::of("TRUE"), CellKind::Truth(true));
+        assert_eq!(CellKind::of("False"), CellKind::Truth(false));
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Where cells come from: what messages about them begin with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct TableOrigin {
     /// The name of the file, or what else the table is called.
     pub name: String,
     /// What its rows are called.
@@ -29,7 +29,7 @@ pub enum RowUnit {
     Row,
 }
 
-impl Origin {
+impl TableOrigin {
     /// A row in words.
     pub(crate) fn row(&self, line: u64) -> String {
         match self.rows {
@@ -51,22 +51,22 @@ impl Origin {
 
 /// The columns of a table, before its rows are read.
 #[derive(Clone, Debug)]
-pub struct Header {
+pub struct TableHeader {
     /// Where they come from.
-    pub origin: Arc<Origin>,
+    pub origin: Arc<TableOrigin>,
     /// Their names, or their positions as texts.
     pub names: Vec<String>,
     /// Whether the names are the table's own.
     pub named: bool,
     /// How each column is probably to be read.
-    pub(crate) guess: Vec<Reading>,
+    pub(crate) guess: Vec<ColumnReading>,
     /// Whether fields are separated by commas, so that a comma inside of one is no decimal mark.
     pub(crate) commas_separate: bool,
 }
 
 /// How a column of texts is read. Columns that are stored as numbers need no reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum ColumnReading {
     /// Not at all.
     Skip,
     /// As numbers.
@@ -79,7 +79,7 @@ pub enum Reading {
     Text,
 }
 
-impl Reading {
+impl ColumnReading {
     /// Numbers as computers write them.
     pub(crate) fn plain() -> Self {
         Self::Number(NumberFormat::default())
@@ -90,7 +90,7 @@ impl Reading {
 #[derive(Clone, Debug, Default)]
 pub struct ReadPlan {
     /// How each column is read.
-    pub readings: Vec<Reading>,
+    pub readings: Vec<ColumnReading>,
     /// Whether the readings are those of a model. Texts of a table that follows may leave out units,
     /// and write dates and truth values in further ways.
     pub known: bool,
@@ -102,7 +102,7 @@ pub struct ReadPlan {
 #[derive(Clone, Debug)]
 pub struct Chunk {
     /// Where they come from.
-    pub origin: Arc<Origin>,
+    pub origin: Arc<TableOrigin>,
     /// Whether the names of the columns are the table's own.
     pub named: bool,
     /// The columns, in the order of the table.
@@ -119,7 +119,7 @@ pub struct Column {
     /// Its name, or its position as text.
     pub name: Arc<str>,
     /// Where it comes from, if that is not where the others do.
-    pub(crate) origin: Option<Arc<Origin>>,
+    pub(crate) origin: Option<Arc<TableOrigin>>,
     /// Whether it is stored as values, which need no reading.
     pub(crate) stored: bool,
     /// How many of its cells are missing.
@@ -130,7 +130,7 @@ pub struct Column {
     /// What its texts are, or would be.
     pub(crate) evidence: Evidence,
     /// How its texts were to be read.
-    pub(crate) reading: Reading,
+    pub(crate) reading: ColumnReading,
     /// Its cells, one per row.
     pub(crate) cells: Cells,
 }
@@ -235,7 +235,7 @@ impl Chunk {
     }
 
     /// Where a column comes from.
-    pub(crate) fn origin_of<'a>(&'a self, column: &'a Column) -> &'a Origin {
+    pub(crate) fn origin_of<'a>(&'a self, column: &'a Column) -> &'a TableOrigin {
         column.origin.as_ref().unwrap_or(&self.origin)
     }
 
@@ -261,13 +261,13 @@ impl Chunk {
 }
 
 /// The error about a column that holds this kind of thing.
-pub(crate) fn unusable(origin: &Origin, column: &str, kind: &str) -> anyhow::Error {
+pub(crate) fn unusable(origin: &TableOrigin, column: &str, kind: &str) -> anyhow::Error {
     let (place, drop) = (origin.column(column), origin.audience.drop_column(column));
     anyhow!("{place}: it holds {}, which is neither number nor text; {drop}", escaped(kind))
 }
 
 /// The error about an infinity.
-pub(crate) fn infinite(origin: &Origin, line: u64, column: &str, text: &str) -> anyhow::Error {
+pub(crate) fn infinite(origin: &TableOrigin, line: u64, column: &str, text: &str) -> anyhow::Error {
     let (place, text) = (origin.cell(line, column), quoted(text));
     let instead = match origin.rows {
         RowUnit::Line => "leave the cell empty",

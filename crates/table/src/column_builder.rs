@@ -1,7 +1,7 @@
 //! A column while its cells come in, one after another.
 
 use crate::cell;
-use crate::chunk::{Cells, Column, NO_TEXT, Reading, ValueKind};
+use crate::chunk::{Cells, Column, ColumnReading, NO_TEXT, ValueKind};
 use crate::date;
 use crate::evidence::Evidence;
 use crate::number::{self, Mark, Spelling};
@@ -12,10 +12,10 @@ use std::sync::Arc;
 /// Texts that become a column.
 pub(crate) struct ColumnBuilder {
     missing: usize,
-    content: Content,
+    content: Collected,
 }
 
-enum Content {
+enum Collected {
     /// Plain numbers, which need no detour over texts.
     Numbers {
         values: Vec<f64>,
@@ -35,12 +35,12 @@ enum Content {
 
 impl ColumnBuilder {
     /// A column that is to be read in this way.
-    pub(crate) fn new(reading: &Reading) -> Self {
+    pub(crate) fn new(reading: &ColumnReading) -> Self {
         match reading {
-            Reading::Skip => Self { missing: 0, content: Content::Skipped },
-            reading if *reading == Reading::plain() => {
+            ColumnReading::Skip => Self { missing: 0, content: Collected::Skipped },
+            reading if *reading == ColumnReading::plain() => {
                 let spelling = Spelling::default();
-                let content = Content::Numbers { values: Vec::new(), infinite: None, spelling };
+                let content = Collected::Numbers { values: Vec::new(), infinite: None, spelling };
                 Self { missing: 0, content }
             }
             _ => Self::texts(),
@@ -50,13 +50,13 @@ impl ColumnBuilder {
     /// A column whose texts are kept until all are there.
     pub(crate) fn texts() -> Self {
         let (places, texts, codes) = (HashMap::new(), Vec::new(), Vec::new());
-        Self { missing: 0, content: Content::Texts { places, texts, codes } }
+        Self { missing: 0, content: Collected::Texts { places, texts, codes } }
     }
 
     /// Takes a text without blanks around it.
     pub(crate) fn push(&mut self, text: &str) {
         match &mut self.content {
-            Content::Numbers { values, infinite, spelling } => match text.parse::<f64>() {
+            Collected::Numbers { values, infinite, spelling } => match text.parse::<f64>() {
                 Ok(value) if !value.is_nan() => {
                     if value.is_infinite() {
                         infinite.get_or_insert_with(|| (values.len(), text.to_owned()));
@@ -71,9 +71,9 @@ impl ColumnBuilder {
                     values.push(f64::NAN);
                     self.missing += 1;
                 }
-                _ => self.content = Content::Failed,
+                _ => self.content = Collected::Failed,
             },
-            Content::Texts { places, texts, codes } => {
+            Collected::Texts { places, texts, codes } => {
                 if let Some(code) = places.get(text) {
                     codes.push(*code);
                 } else if cell::is_missing(text) {
@@ -88,7 +88,7 @@ impl ColumnBuilder {
                     codes.push(code);
                 }
             }
-            Content::Skipped | Content::Failed => {}
+            Collected::Skipped | Collected::Failed => {}
         }
     }
 
@@ -100,14 +100,14 @@ impl ColumnBuilder {
     /// Whether the cells have to come in again, as texts.
     #[cfg(feature = "files")]
     pub(crate) fn has_failed(&self) -> bool {
-        matches!(self.content, Content::Failed)
+        matches!(self.content, Collected::Failed)
     }
 
     /// The column, read as far as all of its texts can be read in this way.
-    pub(crate) fn finish(self, name: Arc<str>, reading: &Reading, known: bool) -> Column {
+    pub(crate) fn finish(self, name: Arc<str>, reading: &ColumnReading, known: bool) -> Column {
         let missing = self.missing;
         let (evidence, cells) = match self.content {
-            Content::Numbers { values, infinite, spelling } => {
+            Collected::Numbers { values, infinite, spelling } => {
                 let evidence = Evidence::of_numbers(values.len() - missing, spelling.point);
                 let cells = Cells::Values(ValueKind::Number, values);
                 let (origin, stored, reading) = (None, false, reading.clone());
@@ -122,12 +122,12 @@ impl ColumnBuilder {
                     cells,
                 };
             }
-            Content::Texts { texts, codes, .. } => {
+            Collected::Texts { texts, codes, .. } => {
                 (Evidence::of(&texts, &codes), Cells::Texts { texts, codes })
             }
-            Content::Skipped | Content::Failed => (Evidence::default(), Cells::Skipped),
+            Collected::Skipped | Collected::Failed => (Evidence::default(), Cells::Skipped),
         };
-        let (origin, stored, infinite, text) = (None, false, None, Reading::Text);
+        let (origin, stored, infinite, text) = (None, false, None, ColumnReading::Text);
         let column =
             Column { name, origin, stored, missing, infinite, evidence, reading: text, cells };
         column.read_as(reading, known)
@@ -135,32 +135,32 @@ impl ColumnBuilder {
 }
 
 /// The number that a text is in this reading; `None` if it is none, or the reading is no number.
-pub(crate) fn value_of(text: &str, reading: &Reading, known: bool) -> Option<f64> {
+pub(crate) fn value_of(text: &str, reading: &ColumnReading, known: bool) -> Option<f64> {
     match reading {
-        Reading::Number(format) => number::parse(text, format, known),
-        Reading::Date(order) => {
+        ColumnReading::Number(format) => number::parse(text, format, known),
+        ColumnReading::Date(order) => {
             let iso = || date::days(text, DateOrder::YearFirst).filter(|_| known);
             date::days(text, *order).or_else(iso)
         }
-        Reading::Boolean => {
+        ColumnReading::Boolean => {
             let digit = || cell::plain_number(text).filter(|v| known && (*v == 0.0 || *v == 1.0));
             cell::truth(text).map(f64::from).or_else(digit)
         }
-        Reading::Text | Reading::Skip => None,
+        ColumnReading::Text | ColumnReading::Skip => None,
     }
 }
 
 impl Column {
     /// The same column with its texts read in this way, if all of them can be.
-    pub(crate) fn read_as(mut self, reading: &Reading, known: bool) -> Self {
+    pub(crate) fn read_as(mut self, reading: &ColumnReading, known: bool) -> Self {
         if !self.stored {
             self.reading = reading.clone();
         }
         let kind = match reading {
-            Reading::Number(_) => ValueKind::Number,
-            Reading::Date(_) => ValueKind::Date,
-            Reading::Boolean => ValueKind::Boolean,
-            Reading::Text | Reading::Skip => return self,
+            ColumnReading::Number(_) => ValueKind::Number,
+            ColumnReading::Date(_) => ValueKind::Date,
+            ColumnReading::Boolean => ValueKind::Boolean,
+            ColumnReading::Text | ColumnReading::Skip => return self,
         };
         let Cells::Texts { texts, codes } = &self.cells else { return self };
         let values: Option<Vec<f64>> =
@@ -196,7 +196,7 @@ impl Column {
             // Of values there is nothing to be found out; only numbers tell of their table.
             ValueKind::Date | ValueKind::Boolean => Evidence::default(),
         };
-        let (origin, stored, reading) = (None, true, Reading::plain());
+        let (origin, stored, reading) = (None, true, ColumnReading::plain());
         let cells = Cells::Values(kind, values);
         Self { name, origin, stored, missing, infinite, evidence, reading, cells }
     }
@@ -204,7 +204,7 @@ impl Column {
     /// A column of cells that are of no use.
     pub(crate) fn of_other(name: Arc<str>, kind: String) -> Self {
         let (evidence, cells) = (Evidence::default(), Cells::Other(kind));
-        let (origin, stored, infinite, reading) = (None, true, None, Reading::plain());
+        let (origin, stored, infinite, reading) = (None, true, None, ColumnReading::plain());
         Self { name, origin, stored, missing: 0, infinite, evidence, reading, cells }
     }
 }

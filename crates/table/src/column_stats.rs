@@ -1,8 +1,10 @@
 //! What the columns of a table hold, gathered while its chunks go by: all that inferring a schema
 //! needs, however many rows there are.
 
-use crate::cell::Cell;
-use crate::chunk::{Cells, Chunk, Column, NO_TEXT, Origin, Reading, ValueKind, infinite, unusable};
+use crate::cell::CellKind;
+use crate::chunk::{
+    Cells, Chunk, Column, ColumnReading, NO_TEXT, TableOrigin, ValueKind, infinite, unusable,
+};
 use crate::evidence::{Evidence, Notation, TableNotation, Verdict};
 use anyhow::Result;
 use std::collections::HashMap;
@@ -15,7 +17,7 @@ pub(crate) const MOST_TEXTS: usize = 10_000;
 #[derive(Clone, Debug, Default)]
 pub struct TableStats {
     /// Where it comes from.
-    pub(crate) origin: Arc<Origin>,
+    pub(crate) origin: Arc<TableOrigin>,
     /// Whether the names of the columns are the table's own.
     pub(crate) named: bool,
     /// Number of rows.
@@ -29,7 +31,7 @@ pub struct TableStats {
 pub(crate) struct ColumnStats {
     pub(crate) name: Arc<str>,
     /// Where it comes from, if that is not where the others do.
-    origin: Option<Arc<Origin>>,
+    origin: Option<Arc<TableOrigin>>,
     stored: bool,
     pub(crate) missing: usize,
     /// The line and the text of the first infinity.
@@ -59,22 +61,30 @@ pub(crate) struct ValueStats {
     count: usize,
     first: f64,
     same: bool,
+    /// Whether each value is one more than the one before.
+    counting: bool,
 }
 
 impl ValueStats {
     fn new() -> Self {
-        Self { mean: 0.0, count: 0, first: 0.0, same: true }
+        Self { mean: 0.0, count: 0, first: 0.0, same: true, counting: true }
     }
 
     fn add(&mut self, value: f64) {
         if self.count == 0 {
             self.first = value;
         }
+        self.counting &= value == self.first + self.count as f64;
         self.count += 1;
         self.same &= value == self.first;
         // Dividing first keeps it finite for large numbers.
         let count = self.count as f64;
         self.mean += value / count - self.mean / count;
+    }
+
+    /// Whether the values are the numbers of the rows, from 0 or 1.
+    pub(crate) fn number_rows(&self) -> bool {
+        self.counting && self.count > 1 && (self.first == 0.0 || self.first == 1.0)
     }
 
     /// The only value, if there is no other.
@@ -107,8 +117,8 @@ impl TextStats {
             let row = codes.iter().position(|c| *c != NO_TEXT && wanted[*c as usize])?;
             Some((lines[row], texts[codes[row] as usize].clone()))
         };
-        let no_number = |text: &str| !matches!(Cell::of(text), Cell::Number(_));
-        let no_date = |text: &str| !matches!(Cell::of(text), Cell::Date(_));
+        let no_number = |text: &str| !matches!(CellKind::of(text), CellKind::Number(_));
+        let no_date = |text: &str| !matches!(CellKind::of(text), CellKind::Date(_));
         self.first = self.first.take().or_else(|| find(&|_| true));
         self.first_no_number = self.first_no_number.take().or_else(|| find(&no_number));
         self.first_no_date = self.first_no_date.take().or_else(|| find(&no_date));
@@ -178,12 +188,12 @@ impl TableStats {
     }
 
     /// Decides how each column is read, now that all rows have gone by.
-    pub(crate) fn decide(&mut self, forced: Notation, commas_separate: bool) -> Vec<Reading> {
+    pub(crate) fn decide(&mut self, forced: Notation, commas_separate: bool) -> Vec<ColumnReading> {
         let evidence = self.columns.iter().map(|column| &column.evidence);
         let notation = TableNotation::of(evidence, forced, commas_separate);
         let decide = |column: &mut ColumnStats| {
             if column.stored {
-                return Reading::plain();
+                return ColumnReading::plain();
             }
             let verdict = column.evidence.verdict(notation);
             let reading = verdict.reading();
@@ -199,7 +209,7 @@ impl TableStats {
     }
 
     /// Where a column comes from.
-    pub(crate) fn origin_of<'a>(&'a self, column: &'a ColumnStats) -> &'a Origin {
+    pub(crate) fn origin_of<'a>(&'a self, column: &'a ColumnStats) -> &'a TableOrigin {
         column.origin.as_ref().unwrap_or(&self.origin)
     }
 
@@ -307,11 +317,11 @@ mod tests {
         let late = format!("{header}x,5,5,x\n3,6,6,y\n");
         let mut seen = added(&[&first, &late]);
         let readings = seen.decide(Notation::default(), true);
-        let text = Reading::Text;
-        assert_eq!(readings, [text.clone(), text.clone(), Reading::plain(), text]);
+        let text = ColumnReading::Text;
+        assert_eq!(readings, [text.clone(), text.clone(), ColumnReading::plain(), text]);
         let mut seen = added(&[&first, &first]);
-        let plain = Reading::plain;
-        let date = Reading::Date(raysum::DateOrder::YearFirst);
+        let plain = ColumnReading::plain;
+        let date = ColumnReading::Date(raysum::DateOrder::YearFirst);
         assert_eq!(seen.decide(Notation::default(), true), [plain(), date, plain(), plain()]);
     }
 

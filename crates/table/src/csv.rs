@@ -7,14 +7,16 @@ mod tests;
 
 pub(crate) use records::read_error;
 
-use crate::chunk::{Chunk, Header, KeptCells, KeptColumn, Origin, ReadPlan, Reading, RowUnit};
+use crate::chunk::{
+    Chunk, ColumnReading, KeptCells, KeptColumn, ReadPlan, RowUnit, TableHeader, TableOrigin,
+};
 use crate::column_builder::ColumnBuilder;
 use crate::evidence::{Evidence, Notation, TableNotation};
 use crate::input::Input;
 use crate::messages::{Audience, count};
 use crate::source::check_names;
 use anyhow::{Result, bail, ensure};
-use records::{Record, Records, line_ends, not_csv};
+use records::{CsvRecord, Records, line_ends, not_csv};
 use std::collections::VecDeque;
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -60,18 +62,18 @@ pub struct CsvOptions {
 pub(crate) fn read(
     input: &Input,
     options: CsvOptions,
-    plan: &mut dyn FnMut(&Header) -> Result<ReadPlan>,
+    plan: &mut dyn FnMut(&TableHeader) -> Result<ReadPlan>,
     each: &mut dyn FnMut(Chunk) -> Result<()>,
 ) -> Result<()> {
     let mut file = CsvFile::open(input, options)?;
     let plan = plan(&file.header(options.notation))?;
     let most = (CHUNK_CELLS / file.names.len()).clamp(CHUNK_ROWS.0, CHUNK_ROWS.1);
-    let mut rows: Vec<Record> = Vec::new();
+    let mut rows: Vec<CsvRecord> = Vec::new();
     loop {
         let mut found = 0;
         while found < most {
             if found == rows.len() {
-                rows.push(Record::default());
+                rows.push(CsvRecord::default());
             }
             if !file.next(&mut rows[found])? {
                 break;
@@ -108,11 +110,11 @@ fn records(input: &Input) -> Result<(Records<'_>, Delimiter)> {
 
 /// A file whose columns are known and whose rows are to come.
 struct CsvFile<'a> {
-    origin: Arc<Origin>,
+    origin: Arc<TableOrigin>,
     records: Records<'a>,
     delimiter: Delimiter,
     /// The rows that were looked at first.
-    sample: VecDeque<Record>,
+    sample: VecDeque<CsvRecord>,
     names: Vec<String>,
     named: bool,
     first_line: u64,
@@ -122,7 +124,7 @@ impl<'a> CsvFile<'a> {
     fn open(input: &'a Input, options: CsvOptions) -> Result<Self> {
         let name = input.name();
         let (mut records, delimiter) = records(input)?;
-        let mut record = Record::default();
+        let mut record = CsvRecord::default();
         let mut sample = Vec::new();
         while sample.len() <= sniff::SAMPLE_ROWS && records.next(&mut record)? {
             sample.push(record.clone());
@@ -136,7 +138,7 @@ impl<'a> CsvFile<'a> {
             sample.pop_front();
         }
         ensure!(!sample.is_empty(), "{name} has a header line but no rows");
-        let origin = Origin {
+        let origin = TableOrigin {
             name: name.to_owned(),
             rows: RowUnit::Line,
             audience: Audience::CommandLine,
@@ -147,7 +149,7 @@ impl<'a> CsvFile<'a> {
     }
 
     /// The columns, with a guess at how they are read from the rows that were looked at.
-    fn header(&self, notation: Notation) -> Header {
+    fn header(&self, notation: Notation) -> TableHeader {
         let mut evidence = vec![Evidence::default(); self.names.len()];
         for row in &self.sample {
             for (field, evidence) in row.fields().zip(&mut evidence) {
@@ -156,7 +158,7 @@ impl<'a> CsvFile<'a> {
         }
         let commas_separate = self.delimiter == Delimiter::Comma;
         let table = TableNotation::of(evidence.iter(), notation, commas_separate);
-        Header {
+        TableHeader {
             origin: self.origin.clone(),
             names: self.names.clone(),
             named: self.named,
@@ -166,7 +168,7 @@ impl<'a> CsvFile<'a> {
     }
 
     /// Reads the next row; `false` at the end of the file.
-    fn next(&mut self, row: &mut Record) -> Result<bool> {
+    fn next(&mut self, row: &mut CsvRecord) -> Result<bool> {
         match self.sample.pop_front() {
             Some(first) => *row = first,
             None if !self.records.next(row)? => return Ok(false),
@@ -184,7 +186,7 @@ impl<'a> CsvFile<'a> {
         Ok(true)
     }
 
-    fn chunk(&self, rows: &[Record], plan: &ReadPlan) -> Chunk {
+    fn chunk(&self, rows: &[CsvRecord], plan: &ReadPlan) -> Chunk {
         let mut builders: Vec<ColumnBuilder> =
             plan.readings.iter().map(ColumnBuilder::new).collect();
         for row in rows {
@@ -201,7 +203,7 @@ impl<'a> CsvFile<'a> {
         }
         let builders = builders.into_iter().zip(again).map(|(b, again)| again.unwrap_or(b));
         let columns = self.names.iter().zip(builders).zip(&plan.readings);
-        let column = |((name, builder), reading): ((&String, ColumnBuilder), &Reading)| {
+        let column = |((name, builder), reading): ((&String, ColumnBuilder), &ColumnReading)| {
             builder.finish(name.as_str().into(), reading, plan.known)
         };
         let kept = plan.keep.iter().map(|position| KeptColumn {
@@ -223,7 +225,7 @@ fn positions(width: usize) -> Vec<String> {
 }
 
 /// The names in a header line; a column without one is named by its position.
-fn titles(file: &str, first: &Record) -> Result<Vec<String>> {
+fn titles(file: &str, first: &CsvRecord) -> Result<Vec<String>> {
     let mut names = positions(first.len());
     for (name, field) in names.iter_mut().zip(first.fields()) {
         if !field.is_empty() {

@@ -2,8 +2,8 @@
 //!
 //! The evidence of two chunks can be merged: it does not matter how a table is cut into chunks.
 
-use crate::cell::Cell;
-use crate::chunk::{NO_TEXT, Reading};
+use crate::cell::CellKind;
+use crate::chunk::{ColumnReading, NO_TEXT};
 use crate::date::Orders;
 use crate::number::{Mark, NoFormat, Spelling};
 use raysum::{DateOrder, DecimalMark};
@@ -37,7 +37,7 @@ pub struct Notation {
 /// How a column is read.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Verdict {
-    Read(Reading),
+    Read(ColumnReading),
     /// As numbers, but of one of two formats, such as this one.
     DoubtfulNumber(Arc<str>),
     /// As dates, but of one of two orders, such as this one.
@@ -46,10 +46,10 @@ pub(crate) enum Verdict {
 
 impl Verdict {
     /// How the column is read as far as is known.
-    pub(crate) fn reading(&self) -> Reading {
+    pub(crate) fn reading(&self) -> ColumnReading {
         match self {
             Self::Read(reading) => reading.clone(),
-            Self::DoubtfulNumber(_) | Self::DoubtfulDate(_) => Reading::Text,
+            Self::DoubtfulNumber(_) | Self::DoubtfulDate(_) => ColumnReading::Text,
         }
     }
 }
@@ -91,24 +91,24 @@ impl Evidence {
 
     /// Adds a text that occurs so many times.
     pub(crate) fn add(&mut self, text: &Arc<str>, times: usize) {
-        match Cell::of(text) {
-            Cell::Number(spelling) => {
+        match CellKind::of(text) {
+            CellKind::Number(spelling) => {
                 self.numbers += times;
                 self.spelling = self.spelling.merge(spelling);
                 if spelling.comma == Mark::Either {
                     self.doubtful.0.get_or_insert_with(|| text.clone());
                 }
             }
-            Cell::Date(orders) => {
+            CellKind::Date(orders) => {
                 self.dates += times;
                 self.orders = self.orders.and(orders);
                 if orders.only().is_none() {
                     self.doubtful.1.get_or_insert_with(|| text.clone());
                 }
             }
-            Cell::Truth(_) => self.truths += times,
-            Cell::Missing => {}
-            Cell::Text => self.others += times,
+            CellKind::Truth(_) => self.truths += times,
+            CellKind::Missing => {}
+            CellKind::Text => self.others += times,
         }
     }
 
@@ -133,12 +133,12 @@ impl Evidence {
     pub(crate) fn verdict(&self, table: TableNotation) -> Verdict {
         let all = self.present();
         if all == 0 {
-            return Verdict::Read(Reading::plain());
+            return Verdict::Read(ColumnReading::plain());
         }
         if self.numbers == all {
             return match self.spelling.format(table.forced.decimal, table.decimal) {
-                Ok(format) => Verdict::Read(Reading::Number(format)),
-                Err(NoFormat::Contradictory) => Verdict::Read(Reading::Text),
+                Ok(format) => Verdict::Read(ColumnReading::Number(format)),
+                Err(NoFormat::Contradictory) => Verdict::Read(ColumnReading::Text),
                 Err(NoFormat::Ambiguous) => {
                     Verdict::DoubtfulNumber(self.doubtful.0.clone().unwrap_or_default())
                 }
@@ -148,12 +148,12 @@ impl Evidence {
             let asked = [table.forced.dates, table.dates];
             let known = asked.into_iter().flatten().find(|order| self.orders.has(*order));
             return match self.orders.only().or(known) {
-                Some(order) => Verdict::Read(Reading::Date(order)),
-                None if self.orders.are_none() => Verdict::Read(Reading::Text),
+                Some(order) => Verdict::Read(ColumnReading::Date(order)),
+                None if self.orders.are_none() => Verdict::Read(ColumnReading::Text),
                 None => Verdict::DoubtfulDate(self.doubtful.1.clone().unwrap_or_default()),
             };
         }
-        let reading = if self.truths == all { Reading::Boolean } else { Reading::Text };
+        let reading = if self.truths == all { ColumnReading::Boolean } else { ColumnReading::Text };
         Verdict::Read(reading)
     }
 }

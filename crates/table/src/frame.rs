@@ -1,6 +1,8 @@
 //! A table in memory, column by column: what a data frame hands over.
 
-use crate::chunk::{Chunk, Column, Header, Origin, ReadPlan, Reading, RowUnit, ValueKind};
+use crate::chunk::{
+    Chunk, Column, ColumnReading, ReadPlan, RowUnit, TableHeader, TableOrigin, ValueKind,
+};
 use crate::column_builder::ColumnBuilder;
 use crate::date;
 use crate::messages::Audience;
@@ -11,7 +13,7 @@ use std::sync::Arc;
 /// A table in memory.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    origin: Arc<Origin>,
+    origin: Arc<TableOrigin>,
     named: bool,
     rows: usize,
     columns: Vec<Column>,
@@ -21,7 +23,7 @@ impl Frame {
     /// A table without columns, of so many rows. `named` tells whether its columns have names.
     pub fn new(name: &str, audience: Audience, named: bool, rows: usize) -> Self {
         let rows_are = RowUnit::Row;
-        let origin = Origin { name: name.into(), rows: rows_are, audience, nameless: !named };
+        let origin = TableOrigin { name: name.into(), rows: rows_are, audience, nameless: !named };
         Self { origin: Arc::new(origin), named, rows, columns: Vec::new() }
     }
 
@@ -52,14 +54,14 @@ impl Frame {
 
     /// Adds texts.
     pub fn push_texts<'a>(&mut self, name: &str, texts: impl IntoIterator<Item = Option<&'a str>>) {
-        let mut builder = ColumnBuilder::new(&Reading::Text);
+        let mut builder = ColumnBuilder::new(&ColumnReading::Text);
         for text in texts {
             match text {
                 Some(text) => builder.push(text.trim()),
                 None => builder.push_missing(),
             }
         }
-        self.columns.push(builder.finish(name.into(), &Reading::Text, false));
+        self.columns.push(builder.finish(name.into(), &ColumnReading::Text, false));
     }
 
     /// Adds a column of something else, which can only be left out.
@@ -76,7 +78,7 @@ impl Frame {
 impl ChunkSource for Frame {
     fn read(
         &self,
-        plan: &mut dyn FnMut(&Header) -> Result<ReadPlan>,
+        plan: &mut dyn FnMut(&TableHeader) -> Result<ReadPlan>,
         each: &mut dyn FnMut(Chunk) -> Result<()>,
     ) -> Result<()> {
         let names: Vec<String> = self.columns.iter().map(|c| c.name.to_string()).collect();
@@ -85,8 +87,8 @@ impl ChunkSource for Frame {
         let guess = self
             .columns
             .iter()
-            .map(|column| if column.stored { Reading::plain() } else { Reading::Text });
-        let plan = plan(&Header {
+            .map(|column| if column.stored { ColumnReading::plain() } else { ColumnReading::Text });
+        let plan = plan(&TableHeader {
             origin: self.origin.clone(),
             names,
             named: self.named,

@@ -1,7 +1,7 @@
 //! Infers a schema from the statistics of a training table: which columns hold numbers, dates, truth
 //! values or categories, and which are left out.
 
-use crate::chunk::{Reading, ValueKind, unusable};
+use crate::chunk::{ColumnReading, ValueKind, unusable};
 use crate::column_stats::{ColumnStats, Content, TableStats, TextStats};
 use crate::evidence::{Evidence, TableNotation, Verdict};
 use crate::messages::{Note, count, every, names, quoted};
@@ -138,7 +138,7 @@ impl ColumnStats {
     /// How its numbers are written.
     fn format(&self) -> NumberFormat {
         match &self.verdict {
-            Some(Verdict::Read(Reading::Number(format))) => format.clone(),
+            Some(Verdict::Read(ColumnReading::Number(format))) => format.clone(),
             _ => NumberFormat::default(),
         }
     }
@@ -146,7 +146,7 @@ impl ColumnStats {
     /// How its dates are written.
     fn order(&self) -> DateOrder {
         match &self.verdict {
-            Some(Verdict::Read(Reading::Date(order))) => *order,
+            Some(Verdict::Read(ColumnReading::Date(order))) => *order,
             _ => DateOrder::default(),
         }
     }
@@ -174,6 +174,13 @@ impl Inference<'_> {
         stats.check_usable(column)?;
         check_notation(stats, column)?;
         let (kind, means, constant) = match &column.content {
+            Content::Values(ValueKind::Number, _) if self.is_index(column, position) => {
+                self.notes.push(Note::Caution(format!(
+                    "{}: it is left out, because it has no name of its own and numbers the rows",
+                    place()
+                )));
+                (FeatureKind::Identifier, Vec::new(), None)
+            }
             Content::Values(kind, values) => {
                 let kind = match kind {
                     ValueKind::Number => FeatureKind::Number(column.format()),
@@ -213,6 +220,16 @@ impl Inference<'_> {
         }
         self.schema.features.push(Feature { name: column.name.to_string(), position, kind, means });
         Ok(())
+    }
+
+    /// Whether a column is the index that pandas writes beside a frame: unnamed in a text file, and
+    /// under a name of its own in Parquet and Arrow files.
+    fn is_index(&self, column: &ColumnStats, position: usize) -> bool {
+        let Content::Values(_, values) = &column.content else { return false };
+        let unnamed = self.stats.named && *column.name == *position.to_string();
+        let inside = column.name.strip_prefix("__index_level_");
+        let inside = inside.is_some_and(|rest| rest.ends_with("__"));
+        !self.chosen && (inside || (unnamed && column.missing == 0 && values.number_rows()))
     }
 
     /// Adds what is to be said about several columns at once.
@@ -279,7 +296,7 @@ fn check_notation(stats: &TableStats, column: &ColumnStats) -> Result<()> {
         Some(Verdict::DoubtfulNumber(text)) => {
             let value = |decimal, grouping| {
                 let unit = match Spelling::of(text).map(|spelling| spelling.unit) {
-                    Some(number::Unit::Same(unit)) => unit.map(String::from),
+                    Some(number::NumberUnit::Same(unit)) => unit.map(String::from),
                     _ => None,
                 };
                 let format = NumberFormat { decimal, grouping: Some(grouping), unit };
@@ -322,7 +339,7 @@ fn examples(texts: &TextStats) -> String {
     let all: Vec<&str> = sizes.iter().map(|(text, _)| *text).collect();
     let differ = |a: &str, b: &str| {
         let both = Evidence::of(&[a.into(), b.into()], &[0, 1]);
-        both.verdict(TableNotation::default()).reading() == Reading::Text
+        both.verdict(TableNotation::default()).reading() == ColumnReading::Text
     };
     let first = all.first().copied().unwrap_or_default();
     match all.iter().find(|text| differ(first, text)) {

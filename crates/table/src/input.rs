@@ -1,6 +1,7 @@
 //! Opens files, compressed or plain, so that they can be read more than once, and tells their format
 //! by how they start.
 
+use crate::compression::Compression;
 use crate::csv::read_error;
 use crate::messages::escaped;
 use anyhow::{Result, anyhow, bail};
@@ -11,8 +12,6 @@ use std::path::{Path, PathBuf};
 
 /// What comes through a pipe and is larger than this goes into a temporary file.
 const SMALL_BYTES: u64 = 1 << 26;
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const PARQUET_MAGIC: &[u8] = b"PAR1";
 const ARROW_MAGIC: &[u8] = b"ARROW1";
 /// How a message of Arrow's streams starts.
@@ -21,14 +20,14 @@ const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Where a table comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum InputPath {
     /// A file.
     Path(PathBuf),
     /// Standard input.
     Stdin,
 }
 
-impl Place {
+impl InputPath {
     /// A path as given on the command line, where `-` is standard input.
     pub fn new(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
@@ -95,21 +94,21 @@ impl Bytes {
 
 impl Input {
     /// A source that will be read once only: standard input as it comes.
-    pub(crate) fn once(place: &Place) -> Result<Self> {
+    pub(crate) fn once(place: &InputPath) -> Result<Self> {
         let name = place.name();
         match place {
-            Place::Stdin => Ok(Self { name, bytes: Bytes::Stdin }),
-            Place::Path(_) => Self::open(place),
+            InputPath::Stdin => Ok(Self { name, bytes: Bytes::Stdin }),
+            InputPath::Path(_) => Self::open(place),
         }
     }
 
     /// Checks that a source is there, and reads it now if it is a pipe.
-    pub(crate) fn open(place: &Place) -> Result<Self> {
+    pub(crate) fn open(place: &InputPath) -> Result<Self> {
         let name = place.name();
         let cannot = |error: &io::Error| anyhow!("{name} cannot be read: {error}");
         let bytes = match place {
-            Place::Stdin => Bytes::kept(io::stdin().lock()).map_err(|error| cannot(&error))?,
-            Place::Path(path) => match path.metadata() {
+            InputPath::Stdin => Bytes::kept(io::stdin().lock()).map_err(|error| cannot(&error))?,
+            InputPath::Path(path) => match path.metadata() {
                 Ok(metadata) if metadata.is_dir() => {
                     bail!("{name} is a directory, not a table")
                 }
@@ -236,42 +235,22 @@ fn from_start(file: &File) -> io::Result<File> {
     Ok(file)
 }
 
-/// How bytes are compressed, by how they start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Compression {
-    None,
-    Gzip,
-    Zstd,
-}
-
-impl Compression {
-    fn of(start: &[u8]) -> Self {
-        if start.starts_with(&GZIP_MAGIC) {
-            Self::Gzip
-        } else if start.starts_with(&ZSTD_MAGIC) {
-            Self::Zstd
-        } else {
-            Self::None
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_dash_is_standard_input() {
-        assert_eq!(Place::new("-"), Place::Stdin);
-        assert_eq!(Place::new("-").name(), "standard input");
-        assert_eq!(Place::new("a/b.csv").name(), "a/b.csv");
-        assert_eq!(Place::new("a\u{1b}[2J.csv").name(), r"a\u{1b}[2J.csv");
+        assert_eq!(InputPath::new("-"), InputPath::Stdin);
+        assert_eq!(InputPath::new("-").name(), "standard input");
+        assert_eq!(InputPath::new("a/b.csv").name(), "a/b.csv");
+        assert_eq!(InputPath::new("a\u{1b}[2J.csv").name(), r"a\u{1b}[2J.csv");
     }
 
     #[test]
     fn sources_that_cannot_be_read() {
         let folder = tempfile::tempdir().unwrap();
-        let open = |path: PathBuf| match Input::open(&Place::Path(path)) {
+        let open = |path: PathBuf| match Input::open(&InputPath::Path(path)) {
             Ok(_) => String::new(),
             Err(error) => error.to_string(),
         };

@@ -15,6 +15,8 @@ mod chunk;
 mod column_builder;
 mod column_stats;
 #[cfg(feature = "files")]
+mod compression;
+#[cfg(feature = "files")]
 mod csv;
 mod date;
 mod encode;
@@ -41,7 +43,10 @@ mod training;
 #[cfg(feature = "files")]
 mod write;
 
-pub use chunk::{Chunk, Column, Header, KeptCells, KeptColumn, Origin, ReadPlan, Reading, RowUnit};
+pub use chunk::{
+    Chunk, Column, ColumnReading, KeptCells, KeptColumn, ReadPlan, RowUnit, TableHeader,
+    TableOrigin,
+};
 pub use column_stats::TableStats;
 #[cfg(feature = "files")]
 pub use csv::CsvOptions;
@@ -50,7 +55,7 @@ pub use evidence::Notation;
 pub use frame::Frame;
 pub use infer::{ColumnChoice, target_names};
 #[cfg(feature = "files")]
-pub use input::Place;
+pub use input::InputPath;
 pub use messages::{Audience, Note, escaped};
 pub use missing::Missing;
 pub use prediction::{NewRows, PredictionOptions, read_all_new, read_new, schema_of};
@@ -80,7 +85,8 @@ pub trait TableSchema: Sized {
     fn encode(&self, chunk: &Chunk, options: EncodeOptions) -> Result<EncodedChunk>;
 
     /// How a table with these columns is read for this schema.
-    fn plan(&self, header: &Header, with_labels: bool, notation: Notation) -> Result<ReadPlan>;
+    fn plan(&self, header: &TableHeader, with_labels: bool, notation: Notation)
+    -> Result<ReadPlan>;
 }
 
 impl TableSchema for Schema {
@@ -96,7 +102,12 @@ impl TableSchema for Schema {
         encode::encode(self, chunk, options)
     }
 
-    fn plan(&self, header: &Header, with_labels: bool, notation: Notation) -> Result<ReadPlan> {
+    fn plan(
+        &self,
+        header: &TableHeader,
+        with_labels: bool,
+        notation: Notation,
+    ) -> Result<ReadPlan> {
         match_columns::plan(self, header, with_labels, notation, &[])
     }
 }

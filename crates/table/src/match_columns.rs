@@ -1,6 +1,6 @@
 //! Finds the columns that a schema describes in another table.
 
-use crate::chunk::{Chunk, Column, Header, ReadPlan, Reading};
+use crate::chunk::{Chunk, Column, ColumnReading, ReadPlan, TableHeader};
 use crate::evidence::Notation;
 use crate::messages::{count, every, names};
 use crate::source::ColumnNames;
@@ -43,14 +43,14 @@ pub(crate) fn matched<'a>(
 /// otherwise.
 pub(crate) fn plan(
     schema: &Schema,
-    header: &Header,
+    header: &TableHeader,
     with_labels: bool,
     notation: Notation,
     keep: &[String],
 ) -> Result<ReadPlan> {
     let table = ColumnNames::from(header);
     let found = positions(schema, &table, with_labels)?;
-    let mut readings = vec![Reading::Skip; header.names.len()];
+    let mut readings = vec![ColumnReading::Skip; header.names.len()];
     for (feature, position) in schema.features.iter().zip(found.features) {
         if let Some(position) = position {
             readings[position] = reading_of(&feature.kind, notation);
@@ -60,19 +60,19 @@ pub(crate) fn plan(
     let weights = schema.labels.sample_weights.iter().zip(found.labels.sample_weights);
     let noise = schema.labels.noise_std.iter().zip(found.labels.noise_std);
     for (label, position) in labels.chain(weights).chain(noise) {
-        readings[position] = Reading::Number(in_notation(&label.format, notation));
+        readings[position] = ColumnReading::Number(in_notation(&label.format, notation));
     }
     let keep = keep.iter().map(|spec| table.find(spec)).collect::<Result<_>>()?;
     Ok(ReadPlan { readings, known: true, keep })
 }
 
-fn reading_of(kind: &FeatureKind, notation: Notation) -> Reading {
+fn reading_of(kind: &FeatureKind, notation: Notation) -> ColumnReading {
     match kind {
-        FeatureKind::Number(format) => Reading::Number(in_notation(format, notation)),
-        FeatureKind::Date { order } => Reading::Date(notation.dates.unwrap_or(*order)),
-        FeatureKind::Boolean => Reading::Boolean,
-        FeatureKind::Category { .. } => Reading::Text,
-        FeatureKind::Identifier => Reading::Skip,
+        FeatureKind::Number(format) => ColumnReading::Number(in_notation(format, notation)),
+        FeatureKind::Date { order } => ColumnReading::Date(notation.dates.unwrap_or(*order)),
+        FeatureKind::Boolean => ColumnReading::Boolean,
+        FeatureKind::Category { .. } => ColumnReading::Text,
+        FeatureKind::Identifier => ColumnReading::Skip,
     }
 }
 
@@ -113,9 +113,10 @@ fn by_name(schema: &Schema, table: &ColumnNames<'_>, with_labels: bool) -> Resul
     let lacking: Vec<&str> = used().chain(labels).filter(|name| find(name).is_none()).collect();
     ensure!(
         lacking.is_empty(),
-        "{}: the model needs {} that the file lacks: {} (columns there: {})",
+        "{}: the model needs {} that {} not there: {} (columns there: {})",
         table.table.name,
         count(lacking.len(), "column"),
+        if lacking.len() == 1 { "is" } else { "are" },
         every(lacking.into_iter()),
         names(table.all.iter().copied()),
     );

@@ -1,7 +1,8 @@
 //! Reads NumPy's `.npy` files: a matrix of numbers, or a vector. NaN is a missing value.
 
 use crate::chunk::{
-    Chunk, Column, Header, KeptCells, KeptColumn, Origin, ReadPlan, Reading, RowUnit, ValueKind,
+    Chunk, Column, ColumnReading, KeptCells, KeptColumn, ReadPlan, RowUnit, TableHeader,
+    TableOrigin, ValueKind,
 };
 use crate::input::Input;
 use crate::messages::Audience;
@@ -20,7 +21,7 @@ const TRUSTED_VALUES: usize = 1 << 24;
 /// that are stored column by column come whole.
 pub(crate) fn read(
     input: &Input,
-    plan: &mut dyn FnMut(&Header) -> Result<ReadPlan>,
+    plan: &mut dyn FnMut(&TableHeader) -> Result<ReadPlan>,
     each: &mut dyn FnMut(Chunk) -> Result<()>,
 ) -> Result<()> {
     let name = input.name();
@@ -31,13 +32,13 @@ pub(crate) fn read(
     let (rows, columns) = shape(name, &file, size)?;
     ensure!(columns > 0, "{name} has no columns");
     ensure!(rows > 0, "{name} has no rows");
-    let origin = Origin {
+    let origin = TableOrigin {
         name: name.to_owned(),
         rows: RowUnit::Row,
         audience: Audience::CommandLine,
         nameless: true,
     };
-    let array = Array { origin: Arc::new(origin), rows, columns };
+    let array = NpyArray { origin: Arc::new(origin), rows, columns };
     let plan = plan(&array.header())?;
     let column_major = file.order() == Order::Fortran;
     let rows_at_once = if column_major { rows } else { (CHUNK_VALUES / columns).clamp(1, rows) };
@@ -56,19 +57,19 @@ pub(crate) fn read(
 }
 
 /// An array whose shape is known.
-struct Array {
-    origin: Arc<Origin>,
+struct NpyArray {
+    origin: Arc<TableOrigin>,
     rows: usize,
     columns: usize,
 }
 
-impl Array {
-    fn header(&self) -> Header {
-        Header {
+impl NpyArray {
+    fn header(&self) -> TableHeader {
+        TableHeader {
             origin: self.origin.clone(),
             names: (0..self.columns).map(|position| position.to_string()).collect(),
             named: false,
-            guess: vec![Reading::plain(); self.columns],
+            guess: vec![ColumnReading::plain(); self.columns],
             commas_separate: true,
         }
     }

@@ -41,12 +41,12 @@ pub(crate) struct Spelling {
     pub(crate) point: Mark,
     pub(crate) space: bool,
     pub(crate) apostrophe: bool,
-    pub(crate) unit: Unit,
+    pub(crate) unit: NumberUnit,
 }
 
 /// The sign beside the digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum NumberUnit {
     /// None has been looked at yet.
     #[default]
     Unknown,
@@ -73,12 +73,12 @@ impl Spelling {
         }
         let Parts { unit, body, .. } = Parts::of(text)?;
         let digits = Digits::of(body)?;
-        Some(Self { unit: Unit::Same(unit), ..digits.spelling()? })
+        Some(Self { unit: NumberUnit::Same(unit), ..digits.spelling()? })
     }
 
     /// Digits alone.
     pub(crate) fn plain() -> Self {
-        Self { unit: Unit::Same(None), ..Self::default() }
+        Self { unit: NumberUnit::Same(None), ..Self::default() }
     }
 
     /// Of both.
@@ -89,9 +89,9 @@ impl Spelling {
             space: self.space || other.space,
             apostrophe: self.apostrophe || other.apostrophe,
             unit: match (self.unit, other.unit) {
-                (Unit::Unknown, unit) | (unit, Unit::Unknown) => unit,
+                (NumberUnit::Unknown, unit) | (unit, NumberUnit::Unknown) => unit,
                 (a, b) if a == b => a,
-                _ => Unit::Mixed,
+                _ => NumberUnit::Mixed,
             },
         }
     }
@@ -123,7 +123,7 @@ impl Spelling {
         forced: Option<DecimalMark>,
         usual: Option<DecimalMark>,
     ) -> Result<NumberFormat, NoFormat> {
-        let Unit::Same(unit) = self.unit else { return Err(NoFormat::Contradictory) };
+        let NumberUnit::Same(unit) = self.unit else { return Err(NoFormat::Contradictory) };
         // Amounts of money do not have three decimals.
         let money = unit.filter(|sign| *sign != '%').map(|_| DecimalMark::Point);
         let decimal = match (forced.or(self.decimal()), self.comma, self.point) {

@@ -1,6 +1,6 @@
 //! Tables to predict, chunk by chunk, so that they may be of any size.
 
-use crate::chunk::{Header, KeptColumn};
+use crate::chunk::{KeptColumn, TableHeader};
 use crate::encode::{EncodeOptions, encode};
 use crate::evidence::Notation;
 use crate::match_columns::plan;
@@ -53,7 +53,7 @@ pub fn read_new(
     let mut table = (String::new(), false);
     let encoding = EncodeOptions { missing: options.missing, with_labels: false };
     source.read(
-        &mut |header: &Header| {
+        &mut |header: &TableHeader| {
             let unused = !schema.named && header.names.len() == schema.width;
             table = (header.origin.name.clone(), unused);
             let plan = plan(schema, header, false, options.notation, &options.keep)?;

@@ -2,9 +2,11 @@
 
 #[cfg(feature = "arrow")]
 use crate::arrow;
-use crate::chunk::{Cells, Chunk, Column, Header, Origin, ReadPlan, Reading, ValueKind};
+use crate::chunk::{
+    Cells, Chunk, Column, ColumnReading, ReadPlan, TableHeader, TableOrigin, ValueKind,
+};
 use crate::csv::{self, CsvOptions};
-use crate::input::{Format, Input, Place};
+use crate::input::{Format, Input, InputPath};
 use crate::npy;
 use crate::source::ChunkSource;
 use anyhow::{Result, bail, ensure};
@@ -19,12 +21,12 @@ pub struct TableFile {
 
 impl TableFile {
     /// A file that is read more than once. What comes through a pipe is kept.
-    pub fn open(place: &Place, options: CsvOptions) -> Result<Self> {
+    pub fn open(place: &InputPath, options: CsvOptions) -> Result<Self> {
         Ok(Self { input: Input::open(place)?, options })
     }
 
     /// A file that is read once only: standard input as it comes.
-    pub fn open_once(place: &Place, options: CsvOptions) -> Result<Self> {
+    pub fn open_once(place: &InputPath, options: CsvOptions) -> Result<Self> {
         Ok(Self { input: Input::once(place)?, options })
     }
 
@@ -47,7 +49,7 @@ impl TableFile {
 impl ChunkSource for TableFile {
     fn read(
         &self,
-        plan: &mut dyn FnMut(&Header) -> Result<ReadPlan>,
+        plan: &mut dyn FnMut(&TableHeader) -> Result<ReadPlan>,
         each: &mut dyn FnMut(Chunk) -> Result<()>,
     ) -> Result<()> {
         match self.input.format()? {
@@ -67,7 +69,7 @@ impl ChunkSource for TableFile {
 /// An array with the targets from a file of their own: they follow its columns.
 pub struct WithTargets<'a> {
     x: &'a TableFile,
-    origin: Arc<Origin>,
+    origin: Arc<TableOrigin>,
     names: Vec<Arc<str>>,
     targets: Vec<Vec<f64>>,
 }
@@ -108,7 +110,7 @@ impl<'a> WithTargets<'a> {
 impl ChunkSource for WithTargets<'_> {
     fn read(
         &self,
-        plan: &mut dyn FnMut(&Header) -> Result<ReadPlan>,
+        plan: &mut dyn FnMut(&TableHeader) -> Result<ReadPlan>,
         each: &mut dyn FnMut(Chunk) -> Result<()>,
     ) -> Result<()> {
         let rows = self.targets.first().map_or(0, Vec::len);
@@ -117,7 +119,7 @@ impl ChunkSource for WithTargets<'_> {
             &mut |header| {
                 let mut both = header.clone();
                 both.names.extend(self.names.iter().map(ToString::to_string));
-                both.guess.resize(both.names.len(), Reading::plain());
+                both.guess.resize(both.names.len(), ColumnReading::plain());
                 plan(&both)
             },
             &mut |mut chunk| {

@@ -1,6 +1,6 @@
 //! Where chunks come from, and what is common to all such places.
 
-use crate::chunk::{Chunk, Header, Origin, ReadPlan};
+use crate::chunk::{Chunk, ReadPlan, TableHeader, TableOrigin};
 use crate::column_stats::TableStats;
 use crate::messages::{count, names, quoted};
 use anyhow::{Context, Result, bail};
@@ -12,7 +12,7 @@ pub trait ChunkSource {
     /// order.
     fn read(
         &self,
-        plan: &mut dyn FnMut(&Header) -> Result<ReadPlan>,
+        plan: &mut dyn FnMut(&TableHeader) -> Result<ReadPlan>,
         each: &mut dyn FnMut(Chunk) -> Result<()>,
     ) -> Result<()>;
 
@@ -36,7 +36,7 @@ pub(crate) fn check_names(place: &str, names: &[String]) -> Result<()> {
 
 /// The names of columns, to look one up in.
 pub(crate) struct ColumnNames<'a> {
-    pub(crate) table: &'a Origin,
+    pub(crate) table: &'a TableOrigin,
     pub(crate) named: bool,
     pub(crate) all: Vec<&'a str>,
 }
@@ -47,8 +47,8 @@ impl<'a> From<&'a TableStats> for ColumnNames<'a> {
     }
 }
 
-impl<'a> From<&'a Header> for ColumnNames<'a> {
-    fn from(header: &'a Header) -> Self {
+impl<'a> From<&'a TableHeader> for ColumnNames<'a> {
+    fn from(header: &'a TableHeader) -> Self {
         let all = header.names.iter().map(String::as_str).collect();
         Self { table: &header.origin, named: header.named, all }
     }

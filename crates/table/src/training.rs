@@ -1,7 +1,7 @@
 //! Whole tables to learn from: read once to see what the columns hold, then encoded. What fits into
 //! memory is kept from the first time.
 
-use crate::chunk::{Chunk, Header, ReadPlan, Reading};
+use crate::chunk::{Chunk, ColumnReading, ReadPlan, TableHeader};
 use crate::column_stats::TableStats;
 use crate::encode::{EncodeOptions, EncodedChunk, encode};
 use crate::evidence::Notation;
@@ -76,7 +76,7 @@ pub struct ScannedTable<'a> {
     source: &'a dyn ChunkSource,
     /// What its columns hold.
     pub stats: TableStats,
-    readings: Vec<Reading>,
+    readings: Vec<ColumnReading>,
     /// All chunks, if there is room for them.
     kept: Option<Vec<Chunk>>,
 }
@@ -88,13 +88,13 @@ impl<'a> ScannedTable<'a> {
     /// a text late in a column of numbers makes all of them categories, and the numbers' own
     /// spelling, which the categories need, is not kept.
     pub fn new(source: &'a dyn ChunkSource, notation: Notation, room: u64) -> Result<Self> {
-        let mut readings: Option<Vec<Reading>> = None;
+        let mut readings: Option<Vec<ColumnReading>> = None;
         loop {
             let mut stats = TableStats::default();
             let (mut kept, mut taken) = (Some(Vec::new()), 0);
             let (mut used, mut commas_separate) = (Vec::new(), false);
             source.read(
-                &mut |header: &Header| {
+                &mut |header: &TableHeader| {
                     commas_separate = header.commas_separate;
                     used = readings.clone().unwrap_or_else(|| header.guess.clone());
                     ensure!(used.len() == header.names.len(), changed(&header.origin.name));
@@ -153,7 +153,7 @@ pub fn read_training(
     let scan = ScannedTable::new(source, options.notation, options.room)?;
     let (schema, notes) = infer(&scan.stats, &labels(&scan.stats)?, &options.choice)?;
     let (rows, name) = (scan.stats.rows, scan.stats.origin.name.clone());
-    let mut gathered = Gathered::new(rows, &schema, options.room)?;
+    let mut gathered = TrainingRows::new(rows, &schema, options.room)?;
     let encoding = EncodeOptions { missing: options.missing, with_labels: true };
     scan.into_chunks(|chunk| gathered.add(encode(&schema, &chunk, encoding)?))?;
     let table = gathered.finish(&name, schema, notes)?;
@@ -170,7 +170,7 @@ pub fn read_more(
     missing: Missing,
     notation: Notation,
 ) -> Result<TrainingTable> {
-    let mut gathered = Gathered::new(0, schema, u64::MAX)?;
+    let mut gathered = TrainingRows::new(0, schema, u64::MAX)?;
     let mut name = String::new();
     let encoding = EncodeOptions { missing, with_labels: true };
     source.read(
@@ -184,14 +184,14 @@ pub fn read_more(
 }
 
 /// A training table on its way in.
-struct Gathered {
+struct TrainingRows {
     x: RowCollector,
     labels: Labels<Vec<f64>>,
     left_out: Vec<usize>,
     report: EncodeReport,
 }
 
-impl Gathered {
+impl TrainingRows {
     /// For at most so many rows.
     fn new(rows: usize, schema: &Schema, room: u64) -> Result<Self> {
         Ok(Self {

@@ -5,6 +5,7 @@ mod arrow;
 mod text;
 
 use crate::chunk::KeptColumn;
+use crate::compression::Compression;
 use crate::messages::escaped;
 use anyhow::{Result, bail};
 use std::io::Write;
@@ -17,12 +18,12 @@ const ENDINGS: &str = ".csv, .tsv, .json, .jsonl (these also with .gz or .zst), 
 /// How a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputFormat {
-    layout: Layout,
+    layout: OutputLayout,
     compression: Compression,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
+enum OutputLayout {
     /// Fields between such characters.
     Separated(char),
     /// An object per line.
@@ -35,18 +36,13 @@ enum Layout {
     Arrow,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Compression {
-    None,
-    Gzip,
-    Zstd,
-}
-
 impl OutputFormat {
     /// CSV, as standard output has it.
-    pub const CSV: Self = Self { layout: Layout::Separated(','), compression: Compression::None };
+    pub const CSV: Self =
+        Self { layout: OutputLayout::Separated(','), compression: Compression::None };
     /// A JSON object per line.
-    pub const JSON_LINES: Self = Self { layout: Layout::JsonLines, compression: Compression::None };
+    pub const JSON_LINES: Self =
+        Self { layout: OutputLayout::JsonLines, compression: Compression::None };
 
     /// The format that a file's ending stands for; `None` if it has no ending.
     pub fn of(path: &Path) -> Result<Option<Self>> {
@@ -66,20 +62,23 @@ impl OutputFormat {
             }
         };
         let layout = match ending {
-            "csv" => Layout::Separated(','),
-            "tsv" | "tab" => Layout::Separated('\t'),
-            "jsonl" | "ndjson" => Layout::JsonLines,
-            "json" => Layout::Json,
+            "csv" => OutputLayout::Separated(','),
+            "tsv" | "tab" => OutputLayout::Separated('\t'),
+            "jsonl" | "ndjson" => OutputLayout::JsonLines,
+            "json" => OutputLayout::Json,
             #[cfg(feature = "arrow")]
-            "parquet" => Layout::Parquet,
+            "parquet" => OutputLayout::Parquet,
             #[cfg(feature = "arrow")]
-            "arrow" | "feather" | "ipc" => Layout::Arrow,
+            "arrow" | "feather" | "ipc" => OutputLayout::Arrow,
             _ => bail!(
                 "cannot write {shown}: the ending .{ending} stands for no format that is known \
                  ({ENDINGS})"
             ),
         };
-        let is_text = matches!(layout, Layout::Separated(_) | Layout::JsonLines | Layout::Json);
+        let is_text = matches!(
+            layout,
+            OutputLayout::Separated(_) | OutputLayout::JsonLines | OutputLayout::Json
+        );
         if compression != Compression::None && !is_text {
             bail!(
                 "cannot write {shown}: .{ending} files are packed inside; leave out the last ending"
@@ -130,18 +129,18 @@ impl<'a> TableWriter<'a> {
     pub fn new(format: OutputFormat, out: &'a mut (dyn Write + Send)) -> Result<Self> {
         Ok(Self(match format.layout {
             #[cfg(feature = "arrow")]
-            Layout::Parquet => Box::new(arrow::ParquetWriter::new(out)),
+            OutputLayout::Parquet => Box::new(arrow::ParquetWriter::new(out)),
             #[cfg(feature = "arrow")]
-            Layout::Arrow => Box::new(arrow::ArrowFileWriter::new(out)),
-            Layout::Separated(delimiter) => {
+            OutputLayout::Arrow => Box::new(arrow::ArrowFileWriter::new(out)),
+            OutputLayout::Separated(delimiter) => {
                 let out = text::Packed::new(out, format.compression)?;
                 Box::new(text::SeparatedWriter::new(out, delimiter))
             }
-            Layout::JsonLines => {
+            OutputLayout::JsonLines => {
                 let out = text::Packed::new(out, format.compression)?;
                 Box::new(text::JsonWriter::lines(out))
             }
-            Layout::Json => {
+            OutputLayout::Json => {
                 let out = text::Packed::new(out, format.compression)?;
                 Box::new(text::JsonWriter::list(out))
             }

@@ -7,7 +7,7 @@ use crate::score::Scores;
 use crate::{baseline, describe, interrupt, output, splits, style, tables};
 use anyhow::{Context, Result};
 use raysum::{Config, Model, Prediction};
-use raysum_table::{CsvOptions, Place, TableFile, TrainingOptions, TrainingTable};
+use raysum_table::{CsvOptions, InputPath, TableFile, TrainingOptions, TrainingTable};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub(super) fn run(args: &DemoArgs, voice: Voice) -> Result<()> {
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let cars = folder.join("cars.csv");
     output::write(&cars, |out| out.write_all(CARS.as_bytes()))?;
-    let file = TableFile::open(&Place::new(&cars), CsvOptions::default())?;
+    let file = TableFile::open(&InputPath::new(&cars), CsvOptions::default())?;
     let table = tables::simple(&file, &TrainingOptions::default(), TARGET)?;
     let demo = Demo::fit(&table)?;
     let files = demo.write(folder)?;

@@ -3,7 +3,7 @@
 use crate::tables;
 use anyhow::{Context, Result, bail, ensure};
 use raysum::Matrix;
-use raysum_table::{CsvOptions, Place, TableFile, TrainingOptions};
+use raysum_table::{CsvOptions, InputPath, TableFile, TrainingOptions};
 use std::path::{Path, PathBuf};
 
 /// Rows with a target.
@@ -56,7 +56,7 @@ impl Folder {
             bail!("no data set {name}: {} has no data.csv.gz or data.csv", folder.display());
         };
         let options = CsvOptions { header: Some(header), ..CsvOptions::default() };
-        let file = TableFile::open(&Place::new(&path), options)?;
+        let file = TableFile::open(&InputPath::new(&path), options)?;
         let mut table = tables::simple(&file, &TrainingOptions::default(), "-1")?;
         let y = table.labels.targets.pop().context("a table has a last column")?;
         Ok(Set { name: name.into(), x: table.x.into_matrix()?, y })

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The attachments that were written; others are ignored.
 #[derive(Default, Deserialize)]
 pub(super) struct Attachments {
-    table: Option<Table>,
+    table: Option<TableAttachment>,
     #[serde(default)]
     target: Value,
     #[serde(default)]
@@ -30,60 +30,60 @@ impl Attachments {
 }
 
 #[derive(Deserialize)]
-struct Table {
+struct TableAttachment {
     has_header: bool,
-    targets: Vec<Place>,
-    weights: Option<Place>,
-    noise_std: Option<Place>,
+    targets: Vec<PlaceAttachment>,
+    weights: Option<PlaceAttachment>,
+    noise_std: Option<PlaceAttachment>,
     width: usize,
-    features: Vec<Column>,
+    features: Vec<ColumnAttachment>,
     means: Vec<f64>,
 }
 
 #[derive(Deserialize)]
-struct Place {
+struct PlaceAttachment {
     name: String,
     position: usize,
 }
 
 #[derive(Deserialize)]
-struct Column {
+struct ColumnAttachment {
     name: String,
     position: usize,
-    kind: Kind,
+    kind: KindAttachment,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum KindAttachment {
     Number,
     Date,
     Text { categories: Vec<String> },
 }
 
-impl From<Kind> for FeatureKind {
-    fn from(kind: Kind) -> Self {
+impl From<KindAttachment> for FeatureKind {
+    fn from(kind: KindAttachment) -> Self {
         match kind {
-            Kind::Number => Self::Number(NumberFormat::default()),
-            Kind::Date => Self::Date { order: DateOrder::YearFirst },
-            Kind::Text { categories } => Self::Category { categories },
+            KindAttachment::Number => Self::Number(NumberFormat::default()),
+            KindAttachment::Date => Self::Date { order: DateOrder::YearFirst },
+            KindAttachment::Text { categories } => Self::Category { categories },
         }
     }
 }
 
-impl From<Place> for LabelColumn {
-    fn from(Place { name, position }: Place) -> Self {
+impl From<PlaceAttachment> for LabelColumn {
+    fn from(PlaceAttachment { name, position }: PlaceAttachment) -> Self {
         Self { name, position, format: NumberFormat::default() }
     }
 }
 
-impl From<Table> for Schema {
-    fn from(table: Table) -> Self {
+impl From<TableAttachment> for Schema {
+    fn from(table: TableAttachment) -> Self {
         // Means that are too few or too many leave features with a wrong number of them, which
         // validation finds.
         let mut means = table.means.into_iter();
         let mut features: Vec<Feature> = Vec::new();
-        for Column { name, position, kind } in table.features {
+        for ColumnAttachment { name, position, kind } in table.features {
             let kind = FeatureKind::from(kind);
             let means = means.by_ref().take(kind.encoded_columns()).collect();
             features.push(Feature { name, position, kind, means });

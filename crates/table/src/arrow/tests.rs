@@ -5,7 +5,7 @@ use crate::chunk::Cells;
 use crate::csv::CsvOptions;
 use crate::evidence::Notation;
 use crate::infer::{ColumnChoice, infer};
-use crate::input::Place;
+use crate::input::InputPath;
 use crate::missing::Missing;
 use crate::reader::TableFile;
 use crate::source::ChunkSource;
@@ -70,7 +70,7 @@ fn stream(path: &Path, batch: &RecordBatch) {
 }
 
 fn open(path: &Path) -> TableFile {
-    TableFile::open(&Place::new(path), CsvOptions::default()).unwrap()
+    TableFile::open(&InputPath::new(path), CsvOptions::default()).unwrap()
 }
 
 fn train(source: &dyn ChunkSource) -> Result<TrainingTable> {
@@ -136,7 +136,7 @@ fn chunks_come_in_order() {
         seen.extend_from_slice(values);
         Ok(())
     };
-    let readings = vec![Reading::plain()];
+    let readings = vec![ColumnReading::plain()];
     let plan = ReadPlan { readings, ..ReadPlan::default() };
     open(&path).read(&mut |_| Ok(plan.clone()), &mut take).unwrap();
     assert_eq!(seen, (0..n).map(|v| v as f64).collect::<Vec<_>>());

@@ -9,7 +9,7 @@ use std::io::{BufRead, ErrorKind};
 
 /// One record: its fields, and the line it starts at.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Record {
+pub(crate) struct CsvRecord {
     /// The fields without their quotes, one byte of delimiter between each two.
     text: String,
     /// Where each field ends in `text`.
@@ -18,7 +18,7 @@ pub(crate) struct Record {
     pub(crate) line: u64,
 }
 
-impl Record {
+impl CsvRecord {
     /// The number of fields.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
@@ -34,7 +34,7 @@ impl Record {
     }
 }
 
-impl Record {
+impl CsvRecord {
     /// One field, without blanks around it.
     pub(crate) fn field(&self, position: usize) -> &str {
         let start = position.checked_sub(1).and_then(|p| self.ends.get(p)).map_or(0, |end| end + 1);
@@ -78,7 +78,7 @@ impl<'a> Records<'a> {
     }
 
     /// Reads the next record that is not a blank line; `false` at the end of the file.
-    pub(crate) fn next(&mut self, record: &mut Record) -> Result<bool> {
+    pub(crate) fn next(&mut self, record: &mut CsvRecord) -> Result<bool> {
         loop {
             if !self.read_line()? {
                 return Ok(false);
@@ -191,7 +191,7 @@ mod tests {
 
     fn split(text: &[u8], delimiter: Delimiter) -> Result<Vec<(u64, Vec<String>)>> {
         let mut records = Records::new(Box::new(text), "t.csv", delimiter, b'\n');
-        let mut record = Record::default();
+        let mut record = CsvRecord::default();
         let mut all = Vec::new();
         while records.next(&mut record)? {
             let fields: Vec<String> = record.fields().map(str::to_owned).collect();

@@ -1,8 +1,8 @@
 //! Finds out what separates the fields of a CSV file, and whether its first line is a header.
 
 use super::Delimiter;
-use super::records::{Record, Records};
-use crate::cell::Cell;
+use super::records::{CsvRecord, Records};
+use crate::cell::CellKind;
 use std::collections::HashSet;
 
 /// How many rows are looked at to decide whether the first one is a header.
@@ -18,7 +18,7 @@ pub(crate) fn delimiter(head: &[u8], terminator: u8) -> Delimiter {
     let candidates = [Delimiter::Tab, Delimiter::Semicolon, Delimiter::Comma];
     let widths = candidates.map(|delimiter| {
         let mut records = Records::new(Box::new(head), "", delimiter, terminator);
-        let mut record = Record::default();
+        let mut record = CsvRecord::default();
         let mut widths = Vec::new();
         while widths.len() < SNIFFED && matches!(records.next(&mut record), Ok(true)) {
             widths.push(record.len());
@@ -37,7 +37,7 @@ pub(crate) fn delimiter(head: &[u8], terminator: u8) -> Delimiter {
 /// Whether the first of these records names the columns.
 ///
 /// It does if a column of numbers starts with a text, or if all its fields are different texts.
-pub(crate) fn has_header(sample: &[Record]) -> bool {
+pub(crate) fn has_header(sample: &[CsvRecord]) -> bool {
     let Some((first, rest)) = sample.split_first() else { return false };
     let is_text: Vec<bool> = first.fields().map(is_title).collect();
     let mut unique = HashSet::new();
@@ -48,10 +48,10 @@ pub(crate) fn has_header(sample: &[Record]) -> bool {
     let mut has_text = vec![false; is_text.len()];
     for record in rest {
         for ((field, number), text) in record.fields().zip(&mut has_number).zip(&mut has_text) {
-            match Cell::of(field) {
-                Cell::Number(_) | Cell::Date(_) => *number = true,
-                Cell::Text | Cell::Truth(_) => *text = true,
-                Cell::Missing => {}
+            match CellKind::of(field) {
+                CellKind::Number(_) | CellKind::Date(_) => *number = true,
+                CellKind::Text | CellKind::Truth(_) => *text = true,
+                CellKind::Missing => {}
             }
         }
     }
@@ -61,7 +61,7 @@ pub(crate) fn has_header(sample: &[Record]) -> bool {
 
 /// Whether a field can be the title of a column.
 fn is_title(field: &str) -> bool {
-    matches!(Cell::of(field), Cell::Text | Cell::Truth(_))
+    matches!(CellKind::of(field), CellKind::Text | CellKind::Truth(_))
 }
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ mod tests {
         for (text, expected) in cases {
             let mut records = Records::new(Box::new(text.as_bytes()), "", Delimiter::Comma, b'\n');
             let mut sample = Vec::new();
-            let mut record = Record::default();
+            let mut record = CsvRecord::default();
             while records.next(&mut record).unwrap() {
                 sample.push(record.clone());
             }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::chunk::{Cells, Column, NO_TEXT, ValueKind};
-use crate::input::Place;
+use crate::input::InputPath;
 use crate::reader::TableFile;
 use crate::testing::{chunk, lines, try_chunk};
 use crate::training::ScannedTable;
@@ -40,7 +40,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 fn all(bytes: impl AsRef<[u8]>) -> Result<Vec<Vec<String>>> {
     let input = Input::from_bytes("t.csv", bytes);
     let (mut records, _) = records(&input)?;
-    let mut record = Record::default();
+    let mut record = CsvRecord::default();
     let mut all = Vec::new();
     while records.next(&mut record)? {
         all.push(record.fields().map(str::to_owned).collect());
@@ -203,8 +203,8 @@ fn errors() {
 fn files_and_missing_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.csv");
-    let place = Place::new(&path);
-    let open = |place: &Place| -> Result<usize> {
+    let place = InputPath::new(&path);
+    let open = |place: &InputPath| -> Result<usize> {
         let file = TableFile::open(place, CsvOptions::default())?;
         let scan = ScannedTable::new(&file, Notation::default(), u64::MAX)?;
         Ok(scan.stats.columns.len())

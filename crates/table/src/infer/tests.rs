@@ -208,6 +208,29 @@ fn texts_that_are_all_different_identify_rows() {
 }
 
 #[test]
+fn the_index_of_a_frame_is_left_out() {
+    let cases = [
+        (",a,y\n0,5,1\n1,6,2\n2,7,4\n", true),
+        (",a,y\n1,5,1\n2,6,2\n3,7,4\n", true),
+        ("__index_level_0__,a,y\n5,5,1\n2,6,2\n7,7,4\n", true),
+        (",a,y\n0,5,1\n1,6,2\n3,7,4\n", false),
+        ("n,a,y\n0,5,1\n1,6,2\n2,7,4\n", false),
+        ("0,5,1\n1,6,2\n2,7,4\n", false),
+    ];
+    for (text, left_out) in cases {
+        let (schema, notes) = inferred(text, "-1", &[]).unwrap();
+        assert_eq!(schema.encoded_columns(), if left_out { 1 } else { 2 }, "{text}");
+        let note = "it is left out, because it has no name of its own and numbers the rows";
+        assert_eq!(notes.iter().any(|n| n.ends_with(note)), left_out, "{notes:?}");
+    }
+    // Whoever names it wants it.
+    let stats = stats(cases[0].0);
+    let choice = ColumnChoice { columns: vec!["0".into(), "a".into()], drop: Vec::new() };
+    let (schema, _) = infer(&stats, &Labels::of_targets(vec![2]), &choice).unwrap();
+    assert_eq!(schema.encoded_columns(), 2);
+}
+
+#[test]
 fn doubtful_notation_is_refused_where_it_is_used() {
     let cases = [
         (

@@ -64,14 +64,14 @@ fn errors() {
             &named,
             "b,x\n1,2\n",
             false,
-            "t.csv: the model needs 2 columns that the file lacks: 'a', 'c' (columns there: \
+            "t.csv: the model needs 2 columns that are not there: 'a', 'c' (columns there: \
              'b', 'x')",
         ),
         (
             &named,
             "c,b,a\n1,2,3\n",
             true,
-            "t.csv: the model needs 1 column that the file lacks: 'y' (columns there: 'c', \
+            "t.csv: the model needs 1 column that is not there: 'y' (columns there: 'c', \
              'b', 'a')",
         ),
         (

@@ -56,7 +56,7 @@ fn plain_numbers_stay_plain() {
 fn doubt_is_told_from_contradiction() {
     for texts in [&["1,234"][..], &["1,234", "5"], &["1,234", "1.234"], &["3%", "1,234%"]] {
         let found = merged(texts).unwrap();
-        if found.unit == Unit::Mixed {
+        if found.unit == NumberUnit::Mixed {
             continue;
         }
         assert_eq!(format(texts), Err(NoFormat::Ambiguous), "{texts:?}");

@@ -1,13 +1,14 @@
 //! Tests of whole tables: read once or twice, from any format, in any cut.
 
 use super::*;
-use crate::chunk::{Cells, NO_TEXT};
+use crate::chunk::{Cells, KeptCells, KeptColumn, NO_TEXT};
 use crate::csv::CsvOptions;
 use crate::frame::Frame;
-use crate::input::Place;
+use crate::input::InputPath;
 use crate::messages::Audience;
 use crate::reader::TableFile;
 use crate::testing::file;
+use crate::write::{AnswerChunk, OutputFormat, TableWriter};
 use proptest::prelude::*;
 use raysum::FeatureKind;
 
@@ -35,7 +36,7 @@ fn a_file_that_changes_between_two_looks_is_noticed() {
     let path = folder.path().join("t.csv");
     let again = |change: &dyn Fn()| {
         std::fs::write(&path, "a,b\n1,2\n3,4\n").unwrap();
-        let file = TableFile::open(&Place::new(&path), CsvOptions::default()).unwrap();
+        let file = TableFile::open(&InputPath::new(&path), CsvOptions::default()).unwrap();
         let scan = ScannedTable::new(&file, Notation::default(), 0).unwrap();
         change();
         scan.into_chunks(|_| Ok(())).unwrap_err().to_string()
@@ -92,10 +93,28 @@ fn csv(names: &[String], rows: &[Vec<String>], delimiter: &str) -> TableFile {
     file(&(line(names) + &body))
 }
 
-type Summary = (Vec<f64>, Vec<f64>, Schema, Vec<Note>);
+type TableSummary = (Vec<f64>, Vec<f64>, Schema, Vec<Note>);
+
+/// The same table, written by this crate.
+fn written(names: &[String], rows: &[Vec<String>], ending: &str) -> TableFile {
+    let column = |k: usize| KeptColumn {
+        name: names[k].clone(),
+        cells: KeptCells::Texts(rows.iter().map(|row| row[k].clone()).collect()),
+    };
+    let last = names.len() - 1;
+    let mut chunk = AnswerChunk::new(rows.len(), (0..last).map(column).collect());
+    let all: Vec<usize> = (0..rows.len()).collect();
+    chunk.add(names[last].clone(), &all, rows.iter().map(|row| row[last].parse().unwrap()));
+    let mut bytes = Vec::new();
+    let format = OutputFormat::of(ending.as_ref()).unwrap().unwrap();
+    let mut writer = TableWriter::new(format, &mut bytes).unwrap();
+    writer.write(&chunk).unwrap();
+    writer.finish().unwrap();
+    TableFile::from_bytes("t.csv", bytes, CsvOptions::default())
+}
 
 /// Rows and schema, to compare.
-fn summary(table: Result<TrainingTable>) -> Result<Summary, String> {
+fn summary(table: Result<TrainingTable>) -> Result<TableSummary, String> {
     let table = table.map_err(|error| {
         // A frame counts its rows from 0, a file its lines from 1.
         let text = error.to_string();
@@ -196,6 +215,10 @@ proptest! {
         let from_frame = summary(train(&frame(&names, &rows), missing, u64::MAX));
         let from_file = summary(train(&csv(&names, &rows, ","), missing, u64::MAX));
         prop_assert_eq!(&from_frame, &from_file);
+        for ending in ["t.parquet", "t.arrow", "t.tsv.gz"] {
+            let written = written(&names, &rows, ending);
+            prop_assert_eq!(&from_frame, &summary(train(&written, missing, u64::MAX)));
+        }
         let again = summary(train(&csv(&names, &rows, ","), missing, 0));
         prop_assert_eq!(&from_file, &again);
     }
