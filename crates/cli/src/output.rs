@@ -3,7 +3,8 @@
 use crate::interrupt;
 use anyhow::{Context, Result};
 use raysum::file::Draft;
-use raysum_table::escaped;
+use raysum_table::{escaped, is_obeyed};
+use serde_json::Value;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -76,6 +77,22 @@ pub(crate) fn say(text: &str) {
 pub(crate) fn print_line(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", shown(text))?;
+    Ok(())
+}
+
+/// Prints a JSON object as a line of results, with escapes of JSON's own for what a terminal would
+/// obey. Only strings hold such characters.
+pub(crate) fn print_json(value: &Value) -> Result<()> {
+    let mut line = String::new();
+    for c in value.to_string().chars() {
+        if is_obeyed(c) {
+            line += &format!("\\u{:04x}", c as u32);
+        } else {
+            line.push(c);
+        }
+    }
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
     Ok(())
 }
 

@@ -275,7 +275,7 @@ fn an_unknown_ending_is_refused_before_any_work() {
 
 #[test]
 fn no_name_speaks_to_the_terminal() {
-    let name = "\"bad\u{1b}[31m\nname\u{7}\"";
+    let name = "\"bad\u{1b}[31m\n\u{9b}name\u{7}\u{202e}\"";
     let mut text = format!("{name},kind,y\n");
     (0..30).for_each(|i| text += &format!("{i},{},{}\n", ["\u{1b}[2Jx", "v"][i % 2], i * i % 11));
     let folder = Folder::with("t.csv", &text);
@@ -294,7 +294,11 @@ fn no_name_speaks_to_the_terminal() {
         let obeyed = |c: char| c.is_control() && c != '\n';
         assert!(!run.stdout.contains(obeyed) && !run.stderr.contains(obeyed), "{run:?}");
     }
-    assert!(runs[1].stdout.contains(r"bad\u{1b}[31m\nname\u{7}"), "{:?}", runs[1]);
+    let json = folder.stdout("inspect m.raysum --json");
+    let object: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(object["columns"][0], "bad\u{1b}[31m\n\u{9b}name\u{7}\u{202e}");
+    assert!(!json.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{json}");
+    assert!(runs[1].stdout.contains(r"bad\u{1b}[31m\n\u{9b}name\u{7}\u{202e}"), "{:?}", runs[1]);
     assert!(predicted.stderr.contains(r"'\u{1b}[3J'"), "{predicted:?}");
 }
 

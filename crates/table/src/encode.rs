@@ -1,13 +1,13 @@
 //! Turns a chunk into the numbers a model works on, by the schema of the training table.
 
 use crate::cell;
-use crate::chunk::{Cells, Chunk, Column, NO_TEXT, ValueKind, unusable};
+use crate::chunk::{Cells, Chunk, Column, ColumnReading, NO_TEXT, ValueKind, unusable};
 use crate::column_builder::value_of;
 use crate::date::Orders;
 use crate::match_columns::{Matched, matched};
 use crate::messages::{Audience, quoted};
 use crate::missing::{Missing, keep_rows};
-use crate::number::Spelling;
+use crate::number::{NumberUnit, Spelling};
 use crate::report::{EncodeReport, Unknown};
 use anyhow::{Result, anyhow, bail};
 use raysum::{Feature, FeatureKind, Labels, Matrix, Schema};
@@ -190,6 +190,9 @@ fn not_read(chunk: &Chunk, column: &Column, kind: ValueKind) -> anyhow::Error {
     };
     match kind {
         ValueKind::Number if all_dates => other_kind(chunk, column, "dates", kind),
+        ValueKind::Number if has_other_unit(text, &column.reading) => anyhow!(
+            "{place}: {shown} has a sign that the numbers of the training table did not have here"
+        ),
         ValueKind::Number if Spelling::of(text).is_some() => anyhow!(
             "{place}: {shown} is not in the number notation of the training table{}",
             hint("--decimal comma or --decimal point")
@@ -209,6 +212,16 @@ fn not_read(chunk: &Chunk, column: &Column, kind: ValueKind) -> anyhow::Error {
             "{place}: {shown} is neither true nor false, but the model was trained on truth values \
              here"
         ),
+    }
+}
+
+/// Whether a number has a currency or per cent sign that is not the one of its column.
+fn has_other_unit(text: &str, reading: &ColumnReading) -> bool {
+    let ColumnReading::Number(format) = reading else { return false };
+    let expected = format.unit.as_deref().and_then(|unit| unit.chars().next());
+    match Spelling::of(text).map(|spelling| spelling.unit) {
+        Some(NumberUnit::Same(Some(found))) => expected != Some(found),
+        _ => false,
     }
 }
 

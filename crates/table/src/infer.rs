@@ -61,9 +61,18 @@ pub(crate) fn infer(
         }
     }
     let (schema, notes) = inference.finish();
+    let identifiers: Vec<&str> = schema.features.iter().map(|f| f.name.as_str()).collect();
+    let why = match identifiers.len() {
+        0 => String::new(),
+        n => format!(
+            " ({} only {} rows)",
+            names(identifiers.into_iter()),
+            if n == 1 { "identifies" } else { "identify" }
+        ),
+    };
     ensure!(
         schema.encoded_columns() > 0,
-        "{table}: no columns are left to predict {} from",
+        "{table}: no columns are left to predict {} from{why}",
         target_names(&schema),
     );
     Ok((schema, notes))

@@ -56,7 +56,7 @@ pub use frame::Frame;
 pub use infer::{ColumnChoice, target_names};
 #[cfg(feature = "files")]
 pub use input::InputPath;
-pub use messages::{Audience, Note, escaped};
+pub use messages::{Audience, Note, escaped, is_obeyed};
 pub use missing::Missing;
 pub use prediction::{NewRows, PredictionOptions, read_all_new, read_new, schema_of};
 #[cfg(feature = "files")]

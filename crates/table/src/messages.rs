@@ -88,13 +88,22 @@ fn push_escaped(shown: &mut String, c: char) {
         '\n' => shown.push_str("\\n"),
         '\r' => shown.push_str("\\r"),
         '\t' => shown.push_str("\\t"),
-        '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}' => write!(shown, "\\u{{{:x}}}", c as u32).unwrap_or_default(),
-        c if c.is_control() => write!(shown, "\\u{{{:x}}}", c as u32).unwrap_or_default(),
+        c if is_obeyed(c) => write!(shown, "\\u{{{:x}}}", c as u32).unwrap_or_default(),
         c => shown.push(c),
     }
+}
+
+/// Whether a terminal does something else with a character than to show it: control characters, and
+/// those that reorder or hide text.
+pub fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+        )
 }
 
 /// A user's text in quotes, short, escaped and on one line.

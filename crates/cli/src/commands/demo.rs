@@ -28,7 +28,7 @@ pub(super) fn run(args: &DemoArgs, voice: Voice) -> Result<()> {
     let demo = Demo::fit(&table)?;
     let files = demo.write(folder)?;
     if voice.json {
-        return output::print_line(&demo.json(&files).to_string());
+        return output::print_json(&demo.json(&files));
     }
     output::print_line(demo.text(&table, &files).trim_end())
 }

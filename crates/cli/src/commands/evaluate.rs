@@ -41,7 +41,7 @@ pub(super) fn run(args: &EvaluateArgs, voice: Voice) -> Result<()> {
         let results = cross_validate(name, config, &table, &splits, voice)?;
         let summary = Summary::new(name, &results, &job, &table);
         if voice.json {
-            output::print_line(&summary.json.to_string())?;
+            output::print_json(&summary.json)?;
         } else {
             lines.push(summary.cells);
         }

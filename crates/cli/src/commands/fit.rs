@@ -68,7 +68,7 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     for fitted in &all {
         for k in 0..fitted.models.len() {
             if voice.json {
-                output::print_line(&to_json(fitted, k, job.preset).to_string())?;
+                output::print_json(&to_json(fitted, k, job.preset))?;
             } else {
                 text += &summary(fitted, k, job.preset);
             }

@@ -11,7 +11,7 @@ pub(super) fn run(args: &InspectArgs, voice: Voice) -> Result<()> {
     let models = Model::load_all(&args.model)?;
     for (k, model) in models.iter().enumerate() {
         if voice.json {
-            output::print_line(&to_json(model).to_string())?;
+            output::print_json(&to_json(model))?;
         } else {
             let gap = if k == 0 { "" } else { "\n" };
             output::print_line(&format!("{gap}{}", text(model).trim_end()))?;

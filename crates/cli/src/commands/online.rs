@@ -35,7 +35,7 @@ pub(super) fn stats(args: &StatsArgs, voice: Voice) -> Result<()> {
     if voice.json {
         let line =
             json!({"rows": table.rows(), "rows_kept_whole": beyond, "output": to.to_string()});
-        return output::print_line(&line.to_string());
+        return output::print_json(&line);
     }
     output::print_line(&format!(
         "{} rows, {beyond} of them kept whole; saved to {to}",
@@ -82,7 +82,7 @@ fn save(models: &[Model], to: &Path, voice: Voice, what: &str, changed: usize) -
     let to = to.display();
     if voice.json {
         let line = json!({what: changed, "n": rows, "output": to.to_string()});
-        return output::print_line(&line.to_string());
+        return output::print_json(&line);
     }
     let did = if what == "rows_removed" { "taken out" } else { "taken in" };
     output::print_line(&format!("{changed} rows {did}, {rows} in all; saved to {to}"))

@@ -98,6 +98,9 @@ fn tables_that_follow_are_read_in_the_notation_of_training() {
     let says = "t.csv, line 2, column 'p': '2.5' is not in the number notation of the training \
                 table; if this file has another one, use --decimal comma or --decimal point";
     assert_eq!(message(&schema, "p;when\n2.5;02/01/1970\n"), says);
+    let says = "t.csv, line 2, column 'p': '$5' has a sign that the numbers of the training table did \
+                not have here";
+    assert_eq!(message(&schema, "p;when\n$5;02/01/1970\n"), says);
     let says = "t.csv, line 2, column 'when': '01/31/1970' is not in the date notation of";
     assert!(message(&schema, "p;when\n2;01/31/1970\n").starts_with(says));
     // What the user says about the table counts.

@@ -199,7 +199,7 @@ fn texts_that_are_all_different_identify_rows() {
     // Nothing but identifiers is nothing to predict from.
     let alone = lines(20, |i| format!("no {i},{i}\n"));
     let error = learn(&format!("id,y\n{alone}"), "y", &[]).unwrap_err().to_string();
-    assert_eq!(error, "t.csv: no columns are left to predict 'y' from");
+    assert_eq!(error, "t.csv: no columns are left to predict 'y' from ('id' only identifies rows)");
     // Whoever names the column wants it.
     let stats = stats(&format!("id,y\n{alone}"));
     let choice = ColumnChoice { columns: vec!["id".into()], drop: Vec::new() };
