@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from itertools import pairwise
 from os import PathLike
 from typing import Any
 
@@ -12,10 +13,9 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from . import _inputs, _raysum, _settings
+from . import _inputs, _raysum, _settings, _tables
 from ._progress import reporting
 from ._questions import Questions
-from ._table import Table
 
 
 class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -67,6 +67,10 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
     noise_bounds : (float, float), default=(1e-4, 10.0)
         Range of the noise variance, as a share of the target's variance: never below the first,
         and above the second only against a prior that grows steep there.
+    missing : {"error", "drop", "mean"}, default="error"
+        What to do about missing values of X (NaN, None, NaT): refuse them; leave such rows out of a
+        fit (rows to predict cannot be left out); or take the mean of the column over the training
+        rows. Unless it is "error", rows with a missing target are left out of a fit.
     random_state : int, RandomState instance or None, default=0
         The seed of everything random. The same integer gives the same bits on any number of
         threads.
@@ -80,9 +84,15 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
     Attributes
     ----------
     n_features_in_ : int
-        Number of columns.
+        Number of columns of X, as they were given to `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, if X had names that are all strings.
+        Their names, if X had names that are all strings.
+    encoded_names_ : list of str
+        Names of the columns that the model works on: those of X, but `name=category` for each
+        category of a text column, and none for texts that identify rows.
+    notes_ : list of str
+        What was noticed about a frame with texts, dates or missing values: which columns became
+        categories, which were left out. Not there after `load`.
     n_outputs_ : int
         Number of targets. Several targets share their hyperparameters.
     relevance_ : dict of str to float
@@ -91,7 +101,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         target, if y has two dimensions.
     feature_importances_ : ndarray of shape (n_features_in_,)
         The same in the order of the columns, as scikit-learn names it; the mean over targets.
-    directions_ : ndarray of shape (n_directions, n_features_in_)
+    directions_ : ndarray of shape (n_directions, len(encoded_names_))
         The projections; a sub-kernel of degree D has D rows.
     degrees_ : list of int
         The degree of each sub-kernel.
@@ -158,6 +168,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         n_restarts: int = 0,
         subset: int | None = None,
         noise_bounds: tuple[float, float] = (1e-4, 10.0),
+        missing: str = "error",
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -177,6 +188,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         self.n_restarts = n_restarts
         self.subset = subset
         self.noise_bounds = noise_bounds
+        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -197,7 +209,9 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to learn from: NumPy, pandas or polars. Arrays of 64-bit floats in C or Fortran
-            order are not copied.
+            order are not copied. Frames may hold texts, categories, dates and truth values, which
+            mean the same as in a file that `raysum fit` reads: texts become one column per
+            category, dates the days since 1970, truth values 0 and 1.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The target, or several.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -219,14 +233,20 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         settings = _settings.settings(self)
         # What is noted of X while it is checked becomes this estimator's after the fit.
         seen = clone(self)
-        rows, dimensions = _inputs.rows(seen, X, y, sample_weight, noise_std, reset=True, least=2)
+        given = _inputs.rows(seen, X, y, sample_weight, noise_std, reset=True, least=2)
+        notes = [] if given.frame is None else given.frame.notes
+        _tables.tell(notes, stacklevel=3)
         with reporting(int(self.verbose)) as progress:
             threads = _inputs.threads(self.n_jobs)
-            model, history = _raysum.fit(rows, settings, threads, progress, checkpoint)
-        names = getattr(seen, "feature_names_in_", None)
-        columns = None if names is None else list(names)
-        self._table = None
-        self._take(model.named(columns, _inputs.target_names(y)), dimensions == 2)
+            model, history = _raysum.fit(given.rows, settings, threads, progress, checkpoint)
+        if given.frame is None:
+            names = getattr(seen, "feature_names_in_", None)
+            columns = None if names is None else list(names)
+            model = model.named(columns, _inputs.target_names(y))
+        else:
+            model = model.of_frame(given.frame)
+        self._take(model, given.dimensions == 2)
+        self.notes_ = [note for _, note in notes]
         fields = [("rows", int), ("start", int), ("evaluation", int), ("objective", float)]
         self.history_ = np.array(history, dtype=fields)
         self._warn()
@@ -294,8 +314,8 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
     def load(cls, path: str | PathLike[str]) -> ProjectedAdditiveGPRegressor:
         """Read a model file, whoever has written it.
 
-        A model that the command line has fitted on a table with text columns takes frames with
-        these columns as they are.
+        A model that was fitted on a table with texts or dates takes frames with these columns as
+        they are, whether the command line or Python has fitted it.
 
         Parameters
         ----------
@@ -309,9 +329,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         """
         estimator = cls()
         estimator._take(_raysum.Model.load(path))
-        description = estimator._description
-        estimator._table = Table.of(description["attachments"])
-        return estimator.set_params(**_settings.parameters(description))
+        return estimator.set_params(**_settings.parameters(estimator._description))
 
     def _take(self, model: _raysum.Model, several: bool | None = None) -> None:
         """Makes this the fitted model. Whether its y has two dimensions no file says; if nobody
@@ -319,11 +337,21 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         """
         d = self._description = json.loads(model.describe())
         self._model = model
-        self.n_features_in_ = d["columns"]
-        if d["column_names"] is not None:
-            self.feature_names_in_ = np.array(d["column_names"], dtype=object)
+        schema = d["schema"]
+        names = d["column_names"]
+        #: How many columns of X each column of the user's becomes.
+        widths = [1] * d["columns"]
+        if schema is not None:
+            names = [f["name"] for f in schema["features"]]
+            widths = [len(f["means"]) for f in schema["features"]]
+        self.n_features_in_ = len(widths)
+        named = names is not None and (schema is None or schema["named"])
+        if named:
+            self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        self.encoded_names_ = d["column_names"] or [f"x{i}" for i in range(d["columns"])]
+        names = names if named else [f"x{i}" for i in range(len(widths))]
         found = d["hyperparameters"][0]
         self._noise_stds = d["noise_std"]
         self.n_outputs_ = len(self._noise_stds)
@@ -340,10 +368,12 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         self.noise_std_ = self._each(self._noise_stds)
         self.constant_ = self._each(d["constant"])
         self.log_marginal_likelihood_error_ = self._each(d["likelihood_error"])
-        shares = np.array(d["relevance"])
+        ends = np.cumsum([0, *widths])
+        shares = np.stack(
+            [np.sum(np.array(d["relevance"])[:, a:b], axis=1) for a, b in pairwise(ends)], axis=1
+        )
         self.feature_importances_ = shares.mean(axis=0)
         order = np.argsort(-self.feature_importances_, kind="stable")
-        names = d["column_names"] or [f"x{i}" for i in range(d["columns"])]
         self.relevance_ = {
             names[i]: shares[:, i] if self._several else float(shares[0, i]) for i in order
         }

@@ -1,14 +1,12 @@
 """What comes from the user, as the arrays that the compiled part takes.
 
-Checks and words are scikit-learn's where it has them; a value that is not finite is named with its
-row and column besides.
+Numbers go scikit-learn's way: its checks, its words, no copy; a value that is not finite is named
+with its row and column besides. Frames with texts, dates or gaps are read by the compiled part.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from numbers import Integral, Number
 from typing import Any, NamedTuple
 
@@ -17,7 +15,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
-from . import _raysum
+from . import _checks, _raysum, _tables
 
 LARGEST_SEED = 2**64 - 1
 
@@ -33,15 +31,24 @@ class Rows(NamedTuple):
 
 def features(estimator: Any, X: Any) -> np.ndarray:
     """Rows to predict."""
-    table = getattr(estimator, "_table", None)
-    _refuse(X, "X", table.dates if table is not None else ())
-    if table is not None and table.describes(X):
-        return _finite(table.encode(X), estimator)
-    with _named(X):
-        checked = validate_data(
-            estimator, X, reset=False, dtype=np.float64, order=None, ensure_all_finite=False
-        )
-    return _finite(_without_gaps(checked), estimator)
+    _checks.refuse(X, "X")
+    if _tables.is_known(estimator, X):
+        x, left_out = _tables.encoded(estimator, X)
+        if left_out:
+            raise ValueError(
+                f"X has a missing value in row {left_out[0]}, and rows to predict cannot be left "
+                "out; use missing='mean'."
+            )
+        return x
+    return _checks.finite(_checks.known_numbers(estimator, X), estimator)
+
+
+class Given(NamedTuple):
+    """Rows to learn from, the number of dimensions of y, and the frame that they come from."""
+
+    rows: Rows
+    dimensions: int
+    frame: _raysum.TrainingFrame | None
 
 
 def rows(
@@ -53,37 +60,90 @@ def rows(
     *,
     reset: bool,
     least: int,
-) -> tuple[Rows, int]:
-    """Rows to learn from, and the number of dimensions of y."""
+) -> Given:
+    """Rows to learn from."""
     common = {"dtype": np.float64, "ensure_all_finite": False, "estimator": estimator}
     X_params = {**common, "ensure_min_samples": least}
     y_params = {**common, "ensure_2d": False, "ensure_min_samples": 0, "ensure_min_features": 0}
-    table = None if reset else getattr(estimator, "_table", None)
-    _refuse(X, "X", table.dates if table is not None else ())
-    if y is not None:
-        _refuse(y, "y")
-    if table is not None and table.describes(X):
-        X, y = table.encode(X), check_array(y, **y_params, input_name="y")
+    _checks.refuse(X, "X")
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(
+            f"This {name} estimator requires y to be passed, but the target y is None."
+        )
+    _checks.refuse(y, "y")
+    _checks.refuse_dates(y, "y")
+    as_table = _tables.is_new(estimator, X) if reset else _tables.is_known(estimator, X)
+    frame, left_out = None, []
+    if as_table:
+        target = _tables.Target(check_array(y, **y_params, input_name="y"), target_names(y))
+        floats, y = np.asarray(y).dtype.kind == "f", target.values
+        check_consistent_length(X, y)
+        _checks.some_target(y)
+        _checks.finite_target(y, missing=estimator.missing != "error")
+        if reset:
+            frame = _tables.training(estimator, X, target, floats, least)
+            X, left_out = frame.x, frame.left_out
+        else:
+            X, left_out = _with_target(*_tables.encoded(estimator, X), y)
     else:
-        with _named(X):
+        if reset:
+            _checks.refuse_dates(X, "X")
+        else:
+            _checks.check_names(estimator, X)
+        with _checks.naming(X):
             both = (X_params, y_params)
             X, y = validate_data(estimator, X, y, reset=reset, validate_separately=both)
-    check_consistent_length(X, y)
-    if y.ndim == 2 and y.shape[1] == 0:
-        raise ValueError("Found array with 0 target(s) while a minimum of 1 is required.")
-    X = _finite(_without_gaps(X), estimator)
-    _finite_target(y)
+        check_consistent_length(X, y)
+        _checks.some_target(y)
+        X = _checks.finite(_checks.without_gaps(X), estimator)
+        _checks.finite_target(y)
+    weights, known = _of_all_rows(sample_weight, noise_std, len(y))
+    if left_out:
+        keep = np.delete(np.arange(len(y)), left_out)
+        y = y[keep]
+        weights = None if weights is None else weights[keep]
+        known = None if known is None else known[keep]
+    return Given(_with_weight(X, y, weights, known, least), y.ndim, frame)
+
+
+def _with_target(X: np.ndarray, left_out: list[int], y: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    """X without the rows that have no target, and all rows that are left out."""
+    gone = np.isnan(y).reshape(len(y), -1).any(axis=1)
+    if not gone.any():
+        return X, left_out
+    there = np.delete(np.arange(len(y)), left_out)
+    return X[~gone[there]], sorted({*left_out, *np.flatnonzero(gone).tolist()})
+
+
+def _of_all_rows(
+    sample_weight: Any, noise_std: Any, count: int
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Weights and known noise, checked against the number of rows."""
     weights = known = None
+    samples = np.empty((count, 0))
     if sample_weight is not None:
         if isinstance(sample_weight, Number):
-            sample_weight = np.full(len(X), sample_weight)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            sample_weight = np.full(count, sample_weight)
+        weights = _check_sample_weight(
+            sample_weight, samples, dtype=np.float64, ensure_non_negative=True
+        )
     if noise_std is not None:
-        known = _of_rows(noise_std, X, "noise_std")
+        known = _of_rows(noise_std, count, "noise_std")
+    return weights, known
+
+
+def _with_weight(
+    X: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    known: np.ndarray | None,
+    least: int,
+) -> Rows:
+    """The rows that count: one of weight 0 is as good as not there."""
     if weights is not None:
         keep = weights > 0
         if not keep.all():
-            # A row that counts nothing is as good as not there.
             X, y, weights = X[keep], y[keep], weights[keep]
             known = None if known is None else known[keep]
             if len(X) < least:
@@ -95,14 +155,14 @@ def rows(
             weights = None
     columns = [y] if y.ndim == 1 else list(y.T)
     targets = [np.ascontiguousarray(column) for column in columns]
-    return Rows(_without_gaps(X), targets, weights, known), y.ndim
+    return Rows(_checks.without_gaps(X), targets, weights, known)
 
 
 def noise_of(noise_std: Any, X: np.ndarray) -> np.ndarray | None:
     """Known noise of rows to predict."""
     if noise_std is None:
         return None
-    known = _of_rows(noise_std, X, "noise_std")
+    known = _of_rows(noise_std, len(X), "noise_std")
     if (known < 0).any():
         row = int(np.argmax(known < 0))
         raise ValueError(f"noise_std is {known[row]} at row {row}, but must be 0 or more.")
@@ -143,102 +203,10 @@ def seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def _refuse(given: Any, name: str, dates: Collection[str] = ()) -> None:
-    """What NumPy would take for numbers, or give up on without saying where. Columns that are known
-    to hold `dates` may."""
-    if given is None:
-        raise ValueError(f"{name} is None, but must be an array or a frame.")
-    if type(given).__name__ == "LazyFrame":
-        raise TypeError(f"{name} is a lazy frame; hand in {name}.collect().")
-    if np.ma.is_masked(given):
-        raise ValueError(f"Input {name} is an array with masked values; fill or drop them first.")
-    for column, dtype in _dtypes(given):
-        if column in dates:
-            continue
-        temporal = getattr(dtype, "is_temporal", None)
-        if getattr(dtype, "kind", "") in ("M", "m") or (temporal is not None and temporal()):
-            place = "" if column is None else f" in column {str(column)!r}"
-            raise ValueError(
-                f"Input {name} contains dates or times{place}; turn them into numbers, such as the "
-                "days since a date."
-            )
-    shape = tuple(getattr(given, "shape", ()))
-    if name == "X" and shape[1:] == (0,):
-        least = "while a minimum of 1 is required."
-        raise ValueError(f"Found array with 0 feature(s) (shape={shape}) {least}")
-
-
-def _dtypes(given: Any) -> list[tuple[Any, Any]]:
-    """The type of each column of a frame, or of all values."""
-    columns, dtypes = getattr(given, "columns", None), getattr(given, "dtypes", None)
-    if columns is not None and dtypes is not None:
-        return list(zip(columns, dtypes))
-    return [(None, getattr(given, "dtype", None))]
-
-
-@contextmanager
-def _named(X: Any) -> Iterator[None]:
-    """Says which column of a frame holds what is not a number."""
-    try:
-        yield
-    except OverflowError as error:
-        raise ValueError(f"a value is too large for a float: {error}") from error
-    except ValueError as error:
-        names = getattr(X, "columns", None)
-        if names is None or "could not convert" not in str(error):
-            raise
-        for name in names:
-            try:
-                np.asarray(X[name], dtype=np.float64)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"{error} (column {str(name)!r}); encode texts as numbers first, for example "
-                    "by a OneHotEncoder in a ColumnTransformer."
-                ) from error
-        raise
-
-
-def _of_rows(values: Any, X: np.ndarray, name: str) -> np.ndarray:
+def _of_rows(values: Any, count: int, name: str) -> np.ndarray:
     if np.ndim(values) == 0:
-        values = np.full(len(X), values)
+        values = np.full(count, values)
     values = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
-    if values.shape != (len(X),):
-        raise ValueError(f"{name} has shape {values.shape}, expected {(len(X),)}!")
+    if values.shape != (count,):
+        raise ValueError(f"{name} has shape {values.shape}, expected {(count,)}!")
     return np.ascontiguousarray(values)
-
-
-def _without_gaps(X: np.ndarray) -> np.ndarray:
-    """X itself if it is in C or Fortran order, else a copy that is."""
-    flags = X.flags
-    if flags.aligned and (flags.c_contiguous or flags.f_contiguous):
-        return X
-    return np.array(X, order="C")
-
-
-def _finite(X: np.ndarray, estimator: Any) -> np.ndarray:
-    found = _raysum.not_finite(X)
-    if found is None:
-        return X
-    row, column, count = found
-    names = getattr(estimator, "feature_names_in_", None)
-    place = f"row {row}, column " + (str(column) if names is None else repr(str(names[column])))
-    raise ValueError(f"Input X contains {_kind(X[row, column])} at {place}{_more(count)}.")
-
-
-def _finite_target(y: np.ndarray) -> None:
-    bad = ~np.isfinite(y)
-    if not bad.any():
-        return
-    place = np.argwhere(bad)[0]
-    where = f"row {place[0]}" + (f", column {place[1]}" if y.ndim == 2 else "")
-    raise ValueError(
-        f"Input y contains {_kind(y[tuple(place)])} at {where}{_more(int(bad.sum()))}."
-    )
-
-
-def _kind(value: float) -> str:
-    return "NaN" if np.isnan(value) else "infinity"
-
-
-def _more(count: int) -> str:
-    return "" if count == 1 else f", the first of {count} values that are not finite"

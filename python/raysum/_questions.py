@@ -10,7 +10,6 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _inputs, _raysum
-from ._table import Table
 
 LARGEST_ROOT = np.sqrt(np.finfo(np.float64).max)
 
@@ -20,12 +19,12 @@ class Questions(TransformerMixin):
 
     _model: _raysum.Model
     _description: dict[str, Any]
-    _table: Table | None
     _noise_stds: list[float]
     _several: bool
     degrees_: list[int]
     n_outputs_: int
     n_jobs: int | None
+    missing: str
 
     def _ask(self, X: Any) -> tuple[np.ndarray, int]:
         check_is_fitted(self)
@@ -256,8 +255,8 @@ class Questions(TransformerMixin):
 
         Returns
         -------
-        slopes : ndarray of shape (n_samples, n_features) or (n_samples, n_outputs, n_features)
-            Change of the target per unit of the column.
+        slopes : ndarray of shape (n_samples, n_columns) or (n_samples, n_outputs, n_columns)
+            Change of the target per unit of each column in `encoded_names_`.
         """
         X, threads = self._ask(X)
         self._require("gradients", len(X), 2 * X.shape[1])
@@ -295,7 +294,8 @@ class Questions(TransformerMixin):
 
     def _further_rows(self, X: Any, y: Any, sample_weight: Any, noise_std: Any) -> _inputs.Rows:
         """Rows with the targets of this model."""
-        rows, dimensions = _inputs.rows(self, X, y, sample_weight, noise_std, reset=False, least=1)
+        given = _inputs.rows(self, X, y, sample_weight, noise_std, reset=False, least=1)
+        rows, dimensions = given.rows, given.dimensions
         if dimensions != 1 + self._several or len(rows.targets) != self.n_outputs_:
             shapes = {1: "one dimension", 2: f"{len(rows.targets)} column(s)"}
             fitted = f"{self.n_outputs_} column(s)" if self._several else "one dimension"

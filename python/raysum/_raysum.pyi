@@ -1,6 +1,6 @@
 """The compiled part of raysum; `raysum.ProjectedAdditiveGPRegressor` is its face."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, TypeAlias, final
 
@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = tuple[Array, list[Array], Array | None, Array | None]
+Column: TypeAlias = tuple[str, str, Any, int]
+Target: TypeAlias = tuple[str, Array, bool]
+Note: TypeAlias = tuple[bool, str]
 Progress: TypeAlias = Callable[[tuple[int, int, int, int, int], float, float], object]
 
 def names() -> dict[str, list[str]]: ...
@@ -25,6 +28,23 @@ def fit(
 ) -> tuple[Model, list[tuple[int, int, int, float]]]: ...
 
 @final
+class TrainingFrame:
+    @property
+    def x(self) -> Array: ...
+    @property
+    def left_out(self) -> list[int]: ...
+    @property
+    def notes(self) -> list[Note]: ...
+
+def read_frame(
+    columns: Sequence[Column],
+    named: bool,
+    targets: list[Target],
+    missing: str,
+    least_rows: int,
+) -> TrainingFrame: ...
+
+@final
 class Model:
     @staticmethod
     def load(path: str | PathLike[str]) -> Model: ...
@@ -33,6 +53,10 @@ class Model:
     def save(self, path: str | PathLike[str]) -> None: ...
     def to_bytes(self) -> bytes: ...
     def named(self, columns: list[str] | None, targets: list[str] | None) -> Model: ...
+    def of_frame(self, frame: TrainingFrame) -> Model: ...
+    def encode(
+        self, columns: Sequence[Column], named: bool, rows: int, missing: str
+    ) -> tuple[Array, list[int], list[Note]]: ...
     def describe(self) -> str: ...
     def directions(self) -> Array: ...
     def mean(self, x: Array, threads: int) -> list[Array]: ...

@@ -46,6 +46,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "n_restarts": [_count(0, 1000)],
     "subset": [_count(2), None],
     "noise_bounds": ["array-like"],
+    "missing": [StrOptions({"error", "drop", "mean"})],
     "random_state": [_count(0, _inputs.LARGEST_SEED), "random_state"],
     "n_jobs": [Integral, None],
     "verbose": ["verbose"],
@@ -94,7 +95,7 @@ def settings(estimator: Any) -> dict[str, Any]:
 def parameters(description: dict[str, Any]) -> dict[str, Any]:
     """The parameters that would fit such a model: a preset, and what differs from it."""
     config = description["config"]
-    name = description["attachments"].get("preset")
+    name = description["preset"]
     name = name if name in NAMES["model"] else "dpa-ard"
     usual = json.loads(_raysum.preset(name))
     found: dict[str, Any] = {"model": name}

@@ -129,7 +129,8 @@ def _view(gp: ProjectedAdditiveGPRegressor, X: np.ndarray, j: int) -> _View:
         centre[column] = 0.0
         step = (direction != 0).astype(float)
         title = f"direction {j}" if np.count_nonzero(gp.directions_[:, column]) > 1 else ""
-        return _View(X[:, column], centre, step, _column_labels(gp, 24)[column], title)
+        label = _labels(gp.encoded_names_, 24)[column]
+        return _View(X[:, column], centre, step, label, title)
     if gp._description["config"]["ard"]:
         direction = direction / gp.length_scales_
     # A column that was constant in the fit says nothing of where a row is.
@@ -142,7 +143,7 @@ def _view(gp: ProjectedAdditiveGPRegressor, X: np.ndarray, j: int) -> _View:
 
 def _largest(gp: ProjectedAdditiveGPRegressor, direction: np.ndarray) -> str:
     """The columns with the largest share in a direction, as the start of a sum."""
-    labels = _column_labels(gp, 11)
+    labels = _labels(gp.encoded_names_, 11)
     order = [i for i in np.argsort(-np.abs(direction), kind="stable") if direction[i]]
     # As many as go above a panel.
     most = 3 if sum(len(labels[i]) for i in order[:3]) <= 20 else 2
@@ -250,7 +251,8 @@ def relevance(gp: ProjectedAdditiveGPRegressor, top: int = 20, ax: Axes | None =
     if not isinstance(top, Integral) or top < 1:
         raise ValueError(f"top is {top}, but must be a number of columns, 1 or more.")
     shares = 100 * np.array([np.ravel(share) for share in gp.relevance_.values()])
-    of_name = dict(zip(_column_names(gp), _column_labels(gp, 28)))
+    names = _column_names(gp)
+    of_name = dict(zip(names, _labels(names, 28)))
     labels = [of_name[name] for name in list(gp.relevance_)[:top]]
     count = len(labels)
     if ax is None:
@@ -438,9 +440,8 @@ def _column_names(gp: ProjectedAdditiveGPRegressor) -> list[str]:
     return [f"x{i}" for i in range(gp.n_features_in_)] if names is None else list(names)
 
 
-def _column_labels(gp: ProjectedAdditiveGPRegressor, most: int) -> list[str]:
+def _labels(names: list[str], most: int) -> list[str]:
     """Short names; where they are no longer apart, with the column's number before."""
-    names = _column_names(gp)
     short = [_short(name, most) for name in names]
     count = Counter(short)
     numbered = (_short(f"{i}: {name}", most) for i, name in enumerate(names))

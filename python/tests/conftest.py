@@ -1,9 +1,15 @@
 """Small data that many tests share."""
 
+import os
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from raysum import ProjectedAdditiveGPRegressor
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +25,16 @@ def table():
 def fitted(table):
     """A model of it, which tests leave as it is."""
     return ProjectedAdditiveGPRegressor().fit(*table)
+
+
+@pytest.fixture(scope="session")
+def command():
+    """Runs the command line; `make test` has built it."""
+    path = os.environ.get("RAYSUM_BIN", ROOT / "target" / "debug" / "raysum")
+
+    def run(*words):
+        return subprocess.run(
+            [path, *map(str, words)], check=True, capture_output=True, text=True
+        ).stdout
+
+    return run

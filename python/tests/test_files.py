@@ -1,29 +1,10 @@
 """One model file for Python and the command line, with the same bits."""
 
-import os
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import polars
 import pytest
 from raysum import ProjectedAdditiveGPRegressor
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def command():
-    """Runs the command line; `make test` has built it."""
-    path = os.environ.get("RAYSUM_BIN", ROOT / "target" / "debug" / "raysum")
-
-    def run(*words):
-        return subprocess.run(
-            [path, *map(str, words)], check=True, capture_output=True, text=True
-        ).stdout
-
-    return run
 
 
 def predicted(command, model, frame, folder):
@@ -74,6 +55,23 @@ def test_command_line_to_python(command, table, tmp_path, model):
     assert gp.model == model and gp.random_state == 3 and list(gp.feature_names_in_) == list("abc")
 
 
+def test_arrays_for_a_model_of_the_command_line(command, table, tmp_path):
+    X, y = table
+    X.assign(y=y, extra=1.0).to_csv(tmp_path / "t.csv", index=False)
+    path = tmp_path / "m.raysum"
+    command("fit", tmp_path / "t.csv", "-t", "y", "--drop", "extra", "-m", "gam", "-o", path)
+    gp = ProjectedAdditiveGPRegressor.load(path)
+    expected = gp.predict(X)
+    assert (gp.predict(X[["c", "b", "a"]].assign(more="text")) == expected).all()
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        assert (gp.predict(X.to_numpy()) == expected).all()
+    with (
+        pytest.warns(UserWarning, match="X does not have valid feature names"),
+        pytest.raises(ValueError, match="Input X contains NaN at row 0, column 'a'"),
+    ):
+        gp.predict(np.full((2, 3), np.nan))
+
+
 def test_the_same_fit_from_both(command, table, tmp_path):
     X, y = table
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
@@ -94,7 +92,8 @@ def test_text_columns_of_the_command_line(command, table, tmp_path):
     path = tmp_path / "m.raysum"
     command("fit", tmp_path / "t.csv", "--target", "y", "-o", path)
     gp = ProjectedAdditiveGPRegressor.load(path)
-    assert list(gp.feature_names_in_) == ["a", "b", "c", "colour=blue", "colour=red"]
+    assert list(gp.feature_names_in_) == ["a", "b", "c", "colour"] and gp.n_features_in_ == 4
+    assert gp.encoded_names_ == ["a", "b", "c", "colour=blue", "colour=red"]
     frame = X.drop(columns="y")
     out = predicted(command, path, frame, tmp_path)
     assert (gp.predict(frame) == out["mean"]).all()
@@ -102,10 +101,16 @@ def test_text_columns_of_the_command_line(command, table, tmp_path):
     assert (gp.predict(X[["colour", "y", "c", "b", "a"]]) == out["mean"]).all()
     encoded = pd.get_dummies(frame, prefix_sep="=", dtype=float)
     assert (gp.predict(encoded) == out["mean"]).all()
-    with pytest.warns(UserWarning, match="'colour' has 'green' at row 3"):
+    says = r"X, column 'colour': 117 rows with categories that training did not have \('green'\)"
+    with pytest.warns(UserWarning, match=says):
         gp.predict(frame.assign(colour=["red"] * 3 + ["green"] * 117))
-    with pytest.raises(ValueError, match="NaN at row 1, column 'colour'"):
+    with pytest.raises(ValueError, match="X, row 1, column 'colour': the value is missing"):
         gp.predict(frame.assign(colour=["red", None] * 60))
+    # A column that is not there is named as it was in the table, and so is a gap in encoded ones.
+    with pytest.raises(ValueError, match="the model needs 1 column that is not there: 'colour'"):
+        gp.predict(frame.drop(columns="colour"))
+    with pytest.raises(ValueError, match="Input X contains NaN at row 2, column 'colour=red'"):
+        gp.predict(encoded.assign(**{"colour=red": encoded["colour=red"].where(X.index != 2)}))
     gp.partial_fit(frame[:5], X["y"][:5])
 
 
@@ -145,9 +150,9 @@ def test_dates_and_truth_values_of_the_command_line(command, table, tmp_path):
         assert (gp.predict(as_text.drop(columns="y")) == mean).all(), name
         expected = mean if expected is None else expected
         assert (mean == expected).all(), name
-    with pytest.raises(ValueError, match="contains NaN at row 0, column 'when'"):
+    with pytest.raises(ValueError, match="X, row 0, column 'when': the value is missing"):
         gp.predict(frame.drop(columns="y").assign(when=pd.NaT))
-    with pytest.raises(ValueError, match="holds no dates in column 'when'"):
+    with pytest.raises(ValueError, match="row 0, column 'when': 'yesterday' is not a date"):
         gp.predict(frame.drop(columns="y").assign(when="yesterday"))
 
 

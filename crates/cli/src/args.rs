@@ -11,10 +11,9 @@ pub(crate) use model::ModelArgs;
 pub(crate) use online::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
 pub(crate) use reproduce::{ExperimentArgs, FoldsArgs, ReproduceArgs, RunArgs};
 
-use crate::table::Missing;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use raysum::Config;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use values::{file, folder, model_file, open_unit, share, whole};
 
 /// Gaussian-process regression by sums of one-dimensional views of the data: a prediction and an
@@ -124,18 +123,6 @@ pub(crate) struct TableArgs {
     pub(crate) memory: Option<u64>,
 }
 
-impl TableArgs {
-    /// The files that the table is read from.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        [Some(&self.data), self.y.as_ref()].into_iter().flatten().map(PathBuf::as_path)
-    }
-
-    /// How much memory the table may take.
-    pub(crate) fn room(&self) -> u64 {
-        self.memory.unwrap_or_else(crate::memory::half_of_free)
-    }
-}
-
 /// How a table is read.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ReadArgs {
@@ -145,7 +132,59 @@ pub(crate) struct ReadArgs {
 
     /// What to do about missing values: stop, leave the row out, or fill in the column's mean
     #[arg(long, value_enum, default_value = "error", allow_hyphen_values = true)]
-    pub(crate) missing: Missing,
+    pub(crate) missing: MissingRule,
+
+    /// The decimal mark of numbers in text files: 8,5 or 8.5 [default: found out from the file, or as
+    /// in the training table]
+    #[arg(long, value_enum, value_name = "comma|point", hide_possible_values = true)]
+    pub(crate) decimal: Option<Decimal>,
+
+    /// The order of dates such as 01/02/2024 [default: found out from the file, or as in the training
+    /// table]
+    #[arg(long, value_enum, value_name = "day-first|month-first", hide_possible_values = true)]
+    pub(crate) dates: Option<DatesOrder>,
+}
+
+/// What to do about missing values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MissingRule {
+    /// Stop and name the first one.
+    Error,
+    /// Leave such rows out.
+    Drop,
+    /// Fill in the column's mean over the training rows; rows without a target are left out.
+    Mean,
+}
+
+/// The decimal mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Decimal {
+    /// 8,5
+    Comma,
+    /// 8.5
+    Point,
+}
+
+/// The order of day and month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DatesOrder {
+    /// 31/01/2024
+    DayFirst,
+    /// 01/31/2024
+    MonthFirst,
+}
+
+/// Where answers go.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OutputArgs {
+    /// Where to write, or - for standard output; the ending is the format: .csv, .tsv, .json, .jsonl
+    /// (these also with .gz or .zst), .parquet, .arrow or .feather
+    #[arg(long, short, value_name = "FILE", default_value = "-", value_parser = file())]
+    pub(crate) output: PathBuf,
+
+    /// Columns of the table to write in front, as they are (names or positions, separated by commas)
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) keep: Vec<String>,
 }
 
 /// Yes or no.
@@ -216,9 +255,8 @@ pub(crate) struct PredictArgs {
     #[arg(value_parser = file())]
     pub(crate) data: PathBuf,
 
-    /// Where to write, or - for standard output
-    #[arg(long, short, value_name = "FILE", default_value = "-", value_parser = file())]
-    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 
     /// Probability that an interval holds the truth
     #[arg(long, default_value = "0.95", value_parser = open_unit, allow_hyphen_values = true)]
@@ -245,9 +283,8 @@ pub(crate) struct SampleArgs {
     #[arg(value_parser = file())]
     pub(crate) data: PathBuf,
 
-    /// Where to write, or - for standard output
-    #[arg(long, short, value_name = "FILE", default_value = "-", value_parser = file())]
-    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 
     /// How many functions; the same seed gives the same ones in every run, at any rows
     #[arg(
@@ -353,6 +390,8 @@ mod tests {
             "-J many",
             "-J 3 --degrees 3x1",
             "--missing guess",
+            "--decimal dot",
+            "--dates year-first",
         ] {
             let line = format!("raysum fit x.csv --target y {words}");
             assert!(Args::try_parse_from(line.split_whitespace()).is_err(), "{words}");

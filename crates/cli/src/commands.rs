@@ -12,6 +12,7 @@ mod streamed;
 use crate::args::{Args, Command};
 use crate::{output, reproduce, threads};
 use anyhow::{Context, Result};
+use raysum_table::Note;
 
 /// How a command talks, apart from its results.
 #[derive(Clone, Copy, Debug)]
@@ -26,11 +27,14 @@ pub(crate) struct Voice {
 
 impl Voice {
     /// Notes about the data go to standard error.
-    pub(crate) fn notes(self, notes: &[String]) {
+    pub(crate) fn notes(self, notes: &[Note]) {
+        notes.iter().for_each(|note| self.note(note.text()));
+    }
+
+    /// A note goes to standard error.
+    pub(crate) fn note(self, note: &str) {
         if !self.quiet {
-            for note in notes {
-                output::say(&format!("note: {note}"));
-            }
+            output::say(&format!("note: {note}"));
         }
     }
 }

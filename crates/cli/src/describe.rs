@@ -1,6 +1,5 @@
 //! Words about a fitted model that several commands print.
 
-use crate::source::TARGET;
 use crate::style;
 use raysum::Model;
 
@@ -34,14 +33,9 @@ pub(crate) fn unconverged(model: &Model) -> String {
     )
 }
 
-/// The name of the model's target, if it was kept.
-pub(crate) fn target(model: &Model) -> Option<&str> {
-    model.attachments.get(TARGET)?.as_str()
-}
-
 /// What stands before the name of a column of results: the target, where there are several.
 pub(crate) fn mark(model: &Model, targets: usize) -> String {
-    let target = target(model).filter(|_| targets > 1);
+    let target = model.target_name().filter(|_| targets > 1);
     target.map_or(String::new(), |target| format!("{target}_"))
 }
 

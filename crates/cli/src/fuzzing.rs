@@ -2,30 +2,48 @@
 //! ends without a panic, or has found a bug.
 
 use crate::args::{Args, Command};
-use crate::table::{self, Encoding, Missing, Scan};
 use clap::Parser;
-use raysum::{Matrix, Model};
+use raysum::{Labels, Matrix, Model, Schema};
+use raysum_table::{
+    ColumnChoice, CsvOptions, EncodeOptions, Missing, Notation, PredictionOptions, ScannedTable,
+    TableFile, TableSchema, read_all_new,
+};
 
-/// Reads a table, learns its encoding, and encodes it.
+/// Reads a table, infers its schema, encodes it, and reads it again for that schema.
 pub fn table(bytes: &[u8]) {
-    let Ok(scan) = Scan::from_memory("t", bytes) else { return };
+    let file = TableFile::from_bytes("t", bytes, CsvOptions::default());
+    let Ok(scan) = ScannedTable::new(&file, Notation::default(), u64::MAX) else { return };
     let learn = |spec| {
-        let target = table::find_column(&scan.survey, spec).expect("there is a column");
-        let encoding = Encoding::learn(&scan.survey, target, &table::Chosen::default()).ok()?;
-        encoding.validate().expect("what was learned is valid");
-        Some(encoding)
+        let target = scan.stats.find_column(spec).expect("there is a column");
+        let labels = Labels::of_targets(vec![target]);
+        let (schema, _) = Schema::infer(&scan.stats, &labels, &ColumnChoice::default()).ok()?;
+        schema.validate().expect("what was inferred is valid");
+        Some(schema)
     };
-    let encodings: Vec<Encoding> = ["0", "-1"].into_iter().filter_map(learn).collect();
-    let _ = scan.into_parts(|part| {
-        for encoding in &encodings {
-            for missing in [Missing::Error, Missing::Drop, Missing::Mean] {
-                let Ok(encoded) = encoding.apply_part(&part, missing, true) else { continue };
-                assert!(encoded.x.iter().all(|v| v.is_finite()), "X is finite");
-                assert_eq!(encoded.x.len(), encoded.rows * encoded.cols);
+    let schemas: Vec<Schema> = ["0", "-1"].into_iter().filter_map(learn).collect();
+    let policies = [Missing::Error, Missing::Drop, Missing::Mean];
+    let _ = scan.into_chunks(|chunk| {
+        for schema in &schemas {
+            for missing in policies {
+                let options = EncodeOptions { missing, with_labels: true };
+                let Ok(encoded) = schema.encode(&chunk, options) else { continue };
+                check(&encoded.x, encoded.kept.len());
             }
         }
         Ok(())
     });
+    for schema in &schemas {
+        for missing in policies {
+            let options = PredictionOptions { missing, ..PredictionOptions::default() };
+            let Ok((all, _)) = read_all_new(&file, schema, &options) else { continue };
+            all.iter().for_each(|rows| check(&rows.x, rows.kept.len()));
+        }
+    }
+}
+
+fn check(x: &Matrix, rows: usize) {
+    assert!(x.as_slice().iter().all(|v| v.is_finite()), "X is finite");
+    assert_eq!(x.rows(), rows);
 }
 
 /// Reads a model, as it is and with its checksum put right, and predicts.

@@ -1,4 +1,4 @@
-//! The command `raysum`: arguments → resolved job → run → print. A library only so that its fuzzers
+//! The command `raysum`: parse the arguments → resolve a job → run it → print. A library only so that its fuzzers
 //! can get at it.
 
 mod args;
@@ -7,21 +7,18 @@ mod commands;
 mod describe;
 #[doc(hidden)]
 pub mod fuzzing;
-mod inputs;
 mod interrupt;
-mod lines;
 mod memory;
-mod npy;
 mod output;
 mod picture;
 mod progress;
 mod reproduce;
+mod resolve;
 mod same_file;
 mod score;
-mod source;
 mod splits;
 mod style;
-mod table;
+mod tables;
 mod threads;
 
 use clap::Parser;

@@ -3,6 +3,8 @@
 use crate::{interrupt, same_file};
 use anyhow::{Context, Result, bail};
 use raysum::file::Draft;
+use raysum_table::{escaped, is_obeyed};
+use serde_json::Value;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -10,10 +12,10 @@ use std::path::Path;
 /// in its place when it is complete, and an interruption leaves nothing of it.
 pub(crate) fn write<E: Into<anyhow::Error>>(
     path: &Path,
-    body: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+    body: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), E>,
 ) -> Result<()> {
     if path == Path::new("-") {
-        let mut out = BufWriter::new(io::stdout().lock());
+        let mut out = BufWriter::new(io::stdout());
         body(&mut out).map_err(Into::into)?;
         out.flush()?;
         return Ok(());
@@ -92,12 +94,34 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// Says something on standard error; if nobody can hear it, the job goes on all the same.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", shown(text));
 }
 
-/// Prints a line of results to standard output.
+/// Prints lines of results to standard output.
 pub(crate) fn print_line(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{text}")?;
+    writeln!(out, "{}", shown(text))?;
     Ok(())
+}
+
+/// Prints a JSON object as a line of results, with escapes of JSON's own for what a terminal would
+/// obey. Only strings hold such characters.
+pub(crate) fn print_json(value: &Value) -> Result<()> {
+    let mut line = String::new();
+    for c in value.to_string().chars() {
+        if is_obeyed(c) {
+            line += &format!("\\u{:04x}", c as u32);
+        } else {
+            line.push(c);
+        }
+    }
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
+    Ok(())
+}
+
+/// Lines without anything that a terminal would obey. Names are escaped where they are put into a
+/// line; this is for file names and the words of other libraries.
+fn shown(text: &str) -> String {
+    text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
 }

@@ -6,6 +6,7 @@ use plotters::coord::Shift;
 use plotters::coord::ranged1d::Ranged;
 use plotters::prelude::*;
 use raysum::{Model, Prediction};
+use raysum_table::escaped;
 use std::fmt::Display;
 
 const SIZE: (u32, u32) = (1000, 460);
@@ -123,7 +124,7 @@ fn relevance(panel: &Panel<'_>, model: &Model) -> Result<()> {
         .x_desc("share of the slope of the prediction (%)")
         .y_label_formatter(&|row| match row {
             SegmentValue::CenterOf(row) if *row < bars => {
-                shortened(model.column_name(column(*row)))
+                shortened(escaped(&model.column_name(column(*row))))
             }
             _ => String::new(),
         })

@@ -109,7 +109,7 @@ impl Run {
         self.synthetic()?;
         if self.data.is_none() {
             let note = "without --data there are no uci, projections, faces and peptides";
-            self.voice.notes(&[note.to_string()]);
+            self.voice.note(note);
             return Ok(());
         }
         self.peptides(None)?;
@@ -163,7 +163,7 @@ impl Run {
         for section in sections.iter().filter(|s| name.is_none_or(|name| s.id == name)) {
             if self.voice.json {
                 let line = serde_json::json!({ "experiment": section.id, "found": section.found });
-                output::print_line(&line.to_string())?;
+                output::print_json(&line)?;
             } else {
                 output::print_line(section.title)?;
                 section.found.iter().try_for_each(|s| output::print_line(&format!("  {s}")))?;

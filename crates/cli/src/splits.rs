@@ -1,6 +1,8 @@
 //! Seeded splits of rows: folds, and a held-out part.
 
 use raysum::rng::{Purpose, stream};
+use raysum::{Labels, MatrixRef};
+use raysum_table::TrainingTable;
 
 /// The rows of one fold. All others are to learn from; of millions, their numbers would take more
 /// memory than anything else.
@@ -15,6 +17,24 @@ impl Split {
         let mut test = test.to_vec();
         test.sort_unstable();
         Self { test }
+    }
+
+    /// The rows to learn from, X without a copy.
+    pub(crate) fn train<'a>(
+        &'a self,
+        table: &'a TrainingTable,
+    ) -> (MatrixRef<'a>, Labels<Vec<f64>>) {
+        let x = MatrixRef::from(table).without(&self.test);
+        (x, table.labels.map(|values| self.train_of(values)))
+    }
+
+    /// The rows to be tested on, X without a copy.
+    pub(crate) fn test<'a>(
+        &'a self,
+        table: &'a TrainingTable,
+    ) -> (MatrixRef<'a>, Labels<Vec<f64>>) {
+        let x = MatrixRef::from(table).choose(&self.test);
+        (x, table.labels.map(|values| self.test_of(values)))
     }
 
     /// The values of the test rows.

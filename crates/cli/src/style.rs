@@ -1,5 +1,7 @@
 //! How numbers and tables look on a terminal.
 
+use raysum_table::escaped;
+
 /// A number with four significant digits, without an exponent where it reads well.
 pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
@@ -15,6 +17,9 @@ pub(crate) fn number(value: f64) -> String {
 
 /// Rows of cells in aligned columns: the first to the left, the others to the right.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
+    // Cells hold the names of the user's columns.
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect()).collect();
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |k: usize| {
         let cells = rows.iter().filter_map(|row| row.get(k));
@@ -22,7 +27,7 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     };
     let widths: Vec<usize> = (0..count).map(width).collect();
     let mut text = String::new();
-    for row in rows {
+    for row in &rows {
         let mut line = String::from(" ");
         for (k, cell) in row.iter().enumerate() {
             let gap = " ".repeat(widths[k].saturating_sub(cell.chars().count()));
@@ -73,5 +78,7 @@ mod tests {
     fn tables_line_up() {
         let rows = [vec!["a".into(), "10".into()], vec!["bcd".into(), "9".into()]];
         assert_eq!(columns(&rows), "  a    10\n  bcd   9\n");
+        let rows = [vec!["a\n\u{1b}[1m".into(), "1".into()]];
+        assert_eq!(columns(&rows), "  a\\n\\u{1b}[1m  1\n");
     }
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Folder, Table, gzip};
+use common::{Folder, Table, gzip, npy, npy_of};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ fn folder() -> Folder {
     let good = Table::smooth(20, 1);
     let folder = Folder::with("good.csv", good.csv());
     let slip = Table::smooth(60, 2).set(7, "b", "0.l5").csv();
-    let many = Table::smooth(150, 2).and("name", |i| format!("name {i}")).csv();
+    let many = Table::smooth(150, 2).and("name", |i| format!("name {}", i % 149)).csv();
     let packed = gzip(Table::smooth(200, 2).csv());
     folder.write("cut.csv.gz", &packed[..packed.len() / 2]);
     for (name, content) in [
@@ -45,12 +45,27 @@ fn folder() -> Folder {
         ("magic.parquet", "PAR1 is how it starts".into()),
         ("magic.arrow", "ARROW1 is how it starts".into()),
         ("later.raysum", String::new()),
+        ("local.csv", "a;b;y\n1,234;1;2\n5,678;2;3\n".into()),
+        ("days.csv", "a,y\n01/02/2024,1\n03/04/2024,2\n".into()),
+        ("marks.csv", "a;b;y\n8,8;1;2\n8.8;2;3\n".into()),
+        ("money.csv", "a,y\n$5,2\n€6,3\n".into()),
+        ("truth.csv", "a,y\n1,true\n2,false\n".into()),
+        ("comma.csv", "a;b;c\n8,8;0,7;95\n".into()),
+        ("odd.csv", format!("a,y\n{}31/31/2024,4\n", "2024-01-05,3\n".repeat(30))),
+        ("escape.csv", "\"a\u{1b}[31m\",y\ninf,1\n2,2\n".into()),
     ] {
         folder.write(name, content);
     }
     folder.write("latin.csv", b"a,b,y\n1,2,3\n\xff,5,6\n");
     folder.write("zip.csv.zst", [0x28, 0xb5, 0x2f, 0xfd, 0, 1, 2, 3]);
     folder.write("bad.npy", b"\x93NUMPY\x01\x00and so on");
+    folder.write("gap.npy", npy(&[vec![1.0, 2.0], vec![f64::NAN, 3.0], vec![4.0, 5.0]]));
+    folder.write("inf.npy", npy(&[vec![1.0, 2.0], vec![f64::INFINITY, 3.0]]));
+    folder.write("one.npy", npy(&[vec![1.0]]));
+    folder.write("wide.npy", npy(&[vec![1.0; 5]]));
+    folder.write("cube.npy", npy_of("<f8", "(1, 1, 1)", [0; 8]));
+    folder.write("text.npy", npy_of("<U1", "(2, 1)", [0; 8]));
+    folder.write("cut.npy", &npy(&vec![vec![1.0; 3]; 20])[..300]);
     folder.stdout("fit good.csv -t y -m gam --holdout 0 -o good.raysum");
     folder.stdout("fit bare.csv -t -1 -m gam --holdout 0 -o bare.raysum");
     let model = folder.bytes("good.raysum");
@@ -59,7 +74,7 @@ fn folder() -> Folder {
     let last = flipped.len() - 20;
     flipped[last] ^= 1;
     folder.write("flipped.raysum", &flipped);
-    let (old, new) = (br#"\"format\":2,"#, br#"\"format\":9,"#);
+    let (old, new) = (br#"\"format\":3,"#, br#"\"format\":9,"#);
     let at = model.windows(old.len()).position(|w| w == old).unwrap();
     let mut later = model;
     later[at..at + new.len()].copy_from_slice(new);

@@ -152,7 +152,7 @@ fn bad_weights_and_rows_are_named() {
     folder.write("narrow.csv", "x,a\n1,2\n");
     folder
         .run("update m.raysum narrow.csv")
-        .failed(1, "narrow.csv: the model needs 1 column that the file lacks: 'z'");
+        .failed(1, "narrow.csv: the model needs 1 column that is not there: 'z'");
     let remove = folder.run("update m.raysum good.csv --remove");
     remove.failed(1, "a fit needs at least 2 rows, but there are 0");
     assert_eq!(folder.bytes("m.raysum"), before[&folder.path("m.raysum")]);

@@ -1,13 +1,15 @@
 //! The compiled part of the Python package: what `python/raysum` calls to fit and to ask models.
 //!
 //! It takes NumPy arrays that the Python side has checked (64-bit floats, in C or Fortran order),
-//! borrows them without a copy, and lets other Python threads run while it works.
+//! borrows them without a copy, and lets other Python threads run while it works. Frames with texts,
+//! dates or gaps come column by column.
 
 // Arguments come from Python by value.
 #![allow(clippy::needless_pass_by_value)]
 
 mod arrays;
 mod error;
+mod frame;
 mod job;
 mod model;
 mod settings;
@@ -21,6 +23,8 @@ mod _raysum {
     use super::arrays::not_finite;
     #[pymodule_export]
     use super::error::require_memory;
+    #[pymodule_export]
+    use super::frame::{TrainingFrame, read_frame};
     #[pymodule_export]
     use super::job::leave;
     #[pymodule_export]

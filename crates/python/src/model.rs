@@ -2,6 +2,7 @@
 
 use crate::arrays::{Given, Rows, array, array_2d, matrix, slice};
 use crate::error::to_python;
+use crate::frame::{self, EncodedFrame, GivenColumn, TrainingFrame};
 use crate::job;
 use crate::settings::Settings;
 use crate::threads::{compute, pool};
@@ -14,8 +15,6 @@ use std::path::PathBuf;
 
 /// Rows that are predicted between two looks for signals, per thread.
 const CHUNK: usize = 1024;
-/// What the command line calls the target of a model.
-const TARGET: &str = "target";
 
 /// Fitted models, one per target.
 #[pyclass(frozen, module = "raysum._raysum")]
@@ -62,7 +61,7 @@ pub(crate) fn fit(
         })
     })?;
     for model in &mut targets {
-        model.attachments.insert("preset".into(), Value::from(settings.model.as_str()));
+        model.set_preset(settings.model.as_str());
     }
     Ok((Model { targets }, history))
 }
@@ -142,15 +141,40 @@ impl Model {
     }
 
     /// The same with names for the columns and the targets.
-    fn named(&self, columns: Option<Vec<String>>, targets: Option<Vec<String>>) -> Self {
+    fn named(&self, columns: Option<Vec<String>>, targets: Option<Vec<String>>) -> PyResult<Self> {
         let mut all = self.targets.clone();
         for (k, model) in all.iter_mut().enumerate() {
-            model.column_names.clone_from(&columns);
+            if let Some(columns) = &columns {
+                model.set_column_names(columns.clone()).map_err(to_python)?;
+            }
             if let Some(name) = targets.as_ref().and_then(|names| names.get(k)) {
-                model.attachments.insert(TARGET.into(), Value::from(name.as_str()));
+                model.set_target_name(name.as_str());
             }
         }
-        Self { targets: all }
+        Ok(Self { targets: all })
+    }
+
+    /// The same, for tables like the frame that it was fitted on.
+    fn of_frame(&self, frame: &TrainingFrame) -> PyResult<Self> {
+        let mut all = self.targets.clone();
+        for (model, target) in all.iter_mut().zip(&frame.schema.labels.targets) {
+            model.set_schema(frame.schema.clone()).map_err(to_python)?;
+            model.set_target_name(target.name.as_str());
+        }
+        Ok(Self { targets: all })
+    }
+
+    /// Rows of a frame as this model takes them, the rows that are left out, and notes.
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Vec<GivenColumn<'py>>,
+        named: bool,
+        rows: usize,
+        missing: &str,
+    ) -> PyResult<EncodedFrame<'py>> {
+        let schema = raysum_table::schema_of(&self.targets);
+        frame::encode(py, &schema, &columns, named, rows, missing)
     }
 
     /// Everything about it that is not an array of many numbers, as JSON.
@@ -160,8 +184,9 @@ impl Model {
         let described = json!({
             "version": first.version(),
             "columns": first.columns(),
-            "column_names": first.column_names,
-            "attachments": first.attachments,
+            "column_names": first.column_names(),
+            "schema": first.schema(),
+            "preset": first.preset(),
             "config": first.config(),
             "engine": first.engine(),
             "features": first.features(),
@@ -169,7 +194,7 @@ impl Model {
             "columns_scales": first.scaler().x,
             "report": first.report(),
             "hyperparameters": each(|m| json!(m.hyperparameters())),
-            "target_names": each(|m| json!(m.attachments.get(TARGET))),
+            "target_names": each(|m| json!(m.target_name())),
             "relevance": each(|m| json!(m.relevance())),
             "noise_std": each(|m| json!(m.noise_std())),
             "constant": each(|m| json!(m.constant())),

@@ -284,6 +284,12 @@ pub enum Error {
          them; fit again on all rows"
     )]
     RefitDue,
+    /// A schema that contradicts itself, or the model it is for.
+    #[error("the description of the table is wrong: {detail}")]
+    Schema {
+        /// What was found wrong.
+        detail: String,
+    },
     /// Leave-one-out was asked for on other rows than the fit had.
     #[error("these are not the rows that the model was fitted on{}", .row.map_or(String::new(), |r| format!(" (row {r} differs)")))]
     NotTrainingRows {
@@ -347,14 +353,16 @@ pub enum Error {
         targets: usize,
     },
     /// The file is a raysum model of a format this version does not know.
-    #[error("{}: model file format {found}, but this raysum reads format {supported}; {}", .path.display(), if found > supported { "use a newer raysum" } else { "fit again" })]
+    #[error("{}: model file format {found}, but this raysum reads formats {oldest} to {newest}; {}", .path.display(), if found > newest { "use a newer raysum" } else { "fit again" })]
     FormatVersion {
         /// The file.
         path: PathBuf,
         /// Its format.
         found: u64,
+        /// The oldest format known here.
+        oldest: u64,
         /// The newest format known here.
-        supported: u64,
+        newest: u64,
     },
     /// The file starts like a raysum model but is damaged.
     #[error("{}: the model file is damaged ({detail})", .path.display())]

@@ -23,6 +23,7 @@ mod persist;
 mod project;
 pub mod rng;
 mod scale;
+mod schema;
 mod search;
 mod spectrum;
 mod stages;
@@ -41,6 +42,10 @@ pub use online::Part;
 pub use persist::FORMAT;
 pub use project::{Directions, Projections};
 pub use scale::{Scaler, Standard, StandardRows};
+pub use schema::{
+    DateOrder, DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, Labels, MAX_CATEGORIES,
+    NumberFormat, Schema,
+};
 pub use search::{Progress, ProgressFn};
 pub use views::Views;
 

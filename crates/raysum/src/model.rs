@@ -1,5 +1,6 @@
 //! The fitted model: everything it can say about new rows, in the user's units.
 
+mod description;
 mod functions;
 mod gradient;
 mod joint;
@@ -15,9 +16,9 @@ use crate::metrics::two_sided_quantile;
 use crate::objective::Hyperparameters;
 use crate::project::Projections;
 use crate::scale::{Scaler, StandardRows};
+use crate::schema::Schema;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -109,10 +110,10 @@ pub struct Model {
     pub(crate) version: String,
     /// The identities of the parts that were merged into it, in the order they came.
     pub(crate) merged: Vec<String>,
-    /// Names of the columns of X, if the caller has them.
-    pub column_names: Option<Vec<String>>,
-    /// Whatever a caller wants to keep with the model, by name; it is saved and loaded untouched.
-    pub attachments: BTreeMap<String, serde_json::Value>,
+    pub(crate) column_names: Option<Vec<String>>,
+    pub(crate) schema: Option<Schema>,
+    pub(crate) target_name: Option<String>,
+    pub(crate) preset: Option<String>,
 }
 
 impl Model {
@@ -137,7 +138,9 @@ impl Model {
             version: env!("CARGO_PKG_VERSION").into(),
             merged: Vec::new(),
             column_names: None,
-            attachments: BTreeMap::new(),
+            schema: None,
+            target_name: None,
+            preset: None,
         }
     }
 
@@ -208,12 +211,6 @@ impl Model {
         let mut order: Vec<usize> = (0..self.columns()).collect();
         order.sort_by(|a, b| self.relevance[*b].total_cmp(&self.relevance[*a]));
         order
-    }
-
-    /// The name of a column, or its number where there are no names.
-    pub fn column_name(&self, column: usize) -> String {
-        let name = self.column_names.as_ref().and_then(|names| names.get(column));
-        name.cloned().unwrap_or_else(|| format!("column {column}"))
     }
 
     /// Number of columns of X.

@@ -1,6 +1,7 @@
 //! Models and parts to files and back; what kind of file it is stands in [`container`].
 
 mod container;
+mod format2;
 
 use crate::config::Config;
 use crate::data::Matrix;
@@ -13,14 +14,16 @@ use crate::objective::{Hyperparameters, Layout};
 use crate::online::Part;
 use crate::project::Projections;
 use crate::scale::Scaler;
+use crate::schema::Schema;
 use crate::views::Views;
 use container::Problem;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The newest file format this version writes and reads.
-pub const FORMAT: u64 = 2;
+/// The file format that this version writes, and the newest that it reads.
+pub const FORMAT: u64 = 3;
+/// The oldest file format that this version reads.
+const OLDEST_FORMAT: u64 = 2;
 /// Kinds of files.
 const MODEL: &str = "model";
 const PART: &str = "part";
@@ -40,8 +43,30 @@ struct Metadata {
     relevance: Vec<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     merged: Vec<String>,
+    /// None if there is a schema, which has them.
     column_names: Option<Vec<String>>,
-    attachments: BTreeMap<String, serde_json::Value>,
+    #[serde(default)]
+    schema: Option<Schema>,
+    #[serde(default)]
+    target_name: Option<String>,
+    #[serde(default)]
+    preset: Option<String>,
+    #[serde(default, skip_serializing)]
+    attachments: format2::Attachments,
+}
+
+impl Metadata {
+    /// What a file of format 2 says in its own way is said as in format 3.
+    fn upgraded(mut self) -> Self {
+        let old = std::mem::take(&mut self.attachments);
+        self.target_name = self.target_name.or(old.target());
+        self.preset = self.preset.or(old.preset());
+        self.schema = self.schema.or(old.into_schema());
+        if self.schema.is_some() {
+            self.column_names = None;
+        }
+        self
+    }
 }
 
 impl Model {
@@ -98,7 +123,10 @@ impl Model {
             relevance: self.relevance.clone(),
             merged: self.merged.clone(),
             column_names: self.column_names.clone(),
-            attachments: self.attachments.clone(),
+            schema: self.schema.clone(),
+            target_name: self.target_name.clone(),
+            preset: self.preset.clone(),
+            attachments: format2::Attachments::default(),
         }
     }
 
@@ -192,6 +220,7 @@ fn of_target(tensors: &[Tensor], k: usize) -> Vec<Tensor> {
 }
 
 fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Model, Problem> {
+    let metadata = metadata.upgraded();
     let columns = metadata.scaler.x.len();
     let views = read_views(tensors, columns)?;
     let projections = Projections::new(views, metadata.degrees.clone())?;
@@ -217,16 +246,21 @@ fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Mod
     );
     model.version = metadata.raysum;
     model.relevance = metadata.relevance;
+    model.target_name = metadata.target_name;
+    model.preset = metadata.preset;
     model.merged = metadata.merged;
-    model.column_names = metadata.column_names;
-    model.attachments = metadata.attachments;
+    if let Some(names) = metadata.column_names {
+        model.set_column_names(names)?;
+    }
+    if let Some(schema) = metadata.schema {
+        model.set_schema(schema)?;
+    }
     Ok(model)
 }
 
 fn check_scaler(metadata: &Metadata, columns: usize) -> std::result::Result<(), Problem> {
-    let names = metadata.column_names.as_ref();
     let lengths = [metadata.scaler.x.len(), metadata.relevance.len()];
-    if lengths.iter().any(|l| *l != columns) || names.is_some_and(|n| n.len() != columns) {
+    if lengths.iter().any(|l| *l != columns) {
         return Err(Problem::Damaged(format!("not everything is there for {columns} columns")));
     }
     let bad_scale = metadata.scaler.x.iter().any(|s| s.std < 0.0) || metadata.scaler.y.std <= 0.0;

@@ -2,7 +2,10 @@
 //!
 //! `RAYSUM_BLESS=1` writes the files of the present format, once, when it is new.
 
-use raysum::{Config, Dataset, EngineChoice, Error, FORMAT, Matrix, Model, Part, SkiOptions};
+use raysum::{
+    Config, Dataset, DateOrder, DecimalMark, EngineChoice, Error, FORMAT, Feature, FeatureKind,
+    Grouping, LabelColumn, Labels, Matrix, Model, NumberFormat, Part, Schema, SkiOptions,
+};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -49,7 +52,45 @@ fn models() -> Vec<(&'static str, Vec<Model>)> {
         ),
         ("ski", fit(ski, &data)),
         ("two", fit(few("gam", EngineChoice::Weight), &two)),
+        ("table", fit(few("gam", EngineChoice::Weight), &data).into_iter().map(of_table).collect()),
     ]
+}
+
+/// A schema of three encoded columns with everything that a schema can say.
+fn schema() -> Schema {
+    let format = NumberFormat {
+        decimal: DecimalMark::Comma,
+        grouping: Some(Grouping::Point),
+        unit: Some("€".into()),
+    };
+    let label =
+        |name: &str, position| LabelColumn { name: name.into(), position, format: format.clone() };
+    let feature = |name: &str, position, kind: FeatureKind| {
+        let means = vec![0.5; kind.encoded_columns()];
+        Feature { name: name.into(), position, kind, means }
+    };
+    Schema {
+        named: true,
+        width: 7,
+        features: vec![
+            feature("Preis", 0, FeatureKind::Number(format.clone())),
+            feature("id", 1, FeatureKind::Identifier),
+            feature("am", 2, FeatureKind::Date { order: DateOrder::DayFirst }),
+            feature("Stadt", 3, FeatureKind::Category { categories: vec!["Lima".into()] }),
+        ],
+        labels: Labels {
+            targets: vec![label("y", 4)],
+            sample_weights: Some(label("w", 5)),
+            noise_std: Some(label("s", 6)),
+        },
+    }
+}
+
+fn of_table(mut model: Model) -> Model {
+    model.set_schema(schema()).unwrap();
+    model.set_target_name("y");
+    model.set_preset("gam");
+    model
 }
 
 fn predictions(models: &[Model]) -> Value {
@@ -95,7 +136,7 @@ fn files_of_every_format_predict_what_they_did() {
         let folder = folder(format);
         let text = std::fs::read_to_string(folder.join("predictions.json")).unwrap();
         let expected: serde_json::Map<String, Value> = serde_json::from_str(&text).unwrap();
-        assert!(expected.len() >= 6);
+        assert!(expected.len() >= if format == 2 { 6 } else { 7 });
         for (name, expected) in &expected {
             let models = Model::load_all(folder.join(format!("{name}.raysum"))).unwrap();
             same(&predictions(&models), expected, &format!("format {format}, {name}"));
@@ -121,4 +162,42 @@ fn parts_of_every_format_are_merged_once() {
     let mut model = Model::from_bytes(&Model::to_bytes([&model]).unwrap()).unwrap().remove(0);
     let e = model.merge(&parts).unwrap_err();
     assert!(matches!(e, Error::RepeatedPart { part: 0, same_as: None }), "{e}");
+}
+
+#[test]
+fn a_table_of_format_3_comes_back() {
+    let model = Model::load(folder(3).join("table.raysum")).unwrap();
+    assert_eq!(model.schema(), Some(&schema()));
+    assert_eq!((model.target_name(), model.preset()), (Some("y"), Some("gam")));
+}
+
+/// Fitted by `raysum fit` when models were of format 2, from a number and a text, with weights.
+#[test]
+fn a_table_of_format_2_is_a_schema() {
+    let folder = folder(2);
+    let model = Model::load(folder.join("table.raysum")).unwrap();
+    let schema = model.schema().unwrap();
+    let names = ["size", "colour=05", "colour=True", "colour=blue", "colour=red"];
+    assert_eq!(model.column_names().unwrap(), names);
+    assert_eq!((model.target_name(), model.preset()), (Some("y"), Some("gam")));
+    assert_eq!((schema.named, schema.width, schema.labels.targets[0].position), (true, 4, 3));
+    assert_eq!(schema.labels.sample_weights.as_ref().unwrap().name, "weight");
+    assert_eq!(schema.features[1].means, [7.0 / 24.0, 5.0 / 24.0, 0.25, 0.25]);
+    // The rows of new.csv, encoded.
+    let rows = [
+        [0.5, 0.0, 0.0, 0.0, 1.0],
+        [-1.25, 1.0, 0.0, 0.0, 0.0],
+        [2.0, 0.0, 1.0, 0.0, 0.0],
+        [0.0; 5],
+        [1e-3, 0.0, 0.0, 1.0, 0.0],
+    ];
+    let x = Matrix::from_fn(5, 5, |i, j| rows[i][j]);
+    let p = model.predict(&x).unwrap();
+    let text = std::fs::read_to_string(folder.join("table/predictions.csv")).unwrap();
+    for (i, line) in text.lines().skip(1).enumerate() {
+        let expected: Vec<f64> = line.split(',').map(|v| v.parse().unwrap()).collect();
+        for (found, expected) in [p.mean[i], p.std()[i]].iter().zip(&expected) {
+            assert!((found - expected).abs() <= 1e-9 * expected.abs(), "row {i}: {found}");
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! The model file: the same model comes back, and nothing else is ever taken for one.
 
-use raysum::{Config, Dataset, EngineChoice, Error, Matrix, Model, SkiOptions};
+use raysum::{
+    Config, Dataset, EngineChoice, Error, Feature, FeatureKind, LabelColumn, Labels, Matrix, Model,
+    NumberFormat, Schema, SkiOptions,
+};
 use std::path::Path;
 
 fn fitted() -> (Model, Matrix) {
@@ -12,9 +15,31 @@ fn fitted_by(engine: EngineChoice) -> (Model, Matrix) {
     let y: Vec<f64> = (0..40).map(|i| x[(i, 0)].sin() + 0.1 * x[(i, 1)]).collect();
     let config = Config { engine, max_evaluations: Some(8), ..Config::default() };
     let mut model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
-    model.column_names = Some(vec!["a".into(), "b".into(), "c".into()]);
-    model.attachments.insert("note".into(), serde_json::json!({"of": ["the", "caller"]}));
+    model.set_schema(schema()).unwrap();
+    model.set_target_name("y");
+    model.set_preset("dpa-ard");
     (model, x)
+}
+
+/// A table of a number and a text of two categories.
+fn schema() -> Schema {
+    let categories = vec!["u".to_string(), "v".to_string()];
+    let label = |name: &str, position| LabelColumn {
+        name: name.into(),
+        position,
+        format: NumberFormat::default(),
+    };
+    let number = FeatureKind::Number(NumberFormat::default());
+    let text = FeatureKind::Category { categories };
+    Schema {
+        named: true,
+        width: 4,
+        features: vec![
+            Feature { name: "a".into(), position: 0, kind: number, means: vec![1.0] },
+            Feature { name: "b".into(), position: 2, kind: text, means: vec![0.25, 0.75] },
+        ],
+        labels: Labels::of_targets(vec![label("y", 3)]),
+    }
 }
 
 fn load(bytes: &[u8]) -> Result<Model, String> {
@@ -60,12 +85,43 @@ fn every_model_comes_back_with_the_same_bits() {
 }
 
 #[test]
-fn names_and_attachments_come_back() {
-    let (model, _) = fitted();
+fn names_and_the_schema_come_back() {
+    let (mut model, _) = fitted();
     let back = load(&bytes(&model)).unwrap();
-    assert_eq!(back.column_names, model.column_names);
-    assert_eq!(back.attachments, model.attachments);
+    assert_eq!(back.schema(), Some(&schema()));
+    assert_eq!(back.column_names().unwrap(), ["a", "b=u", "b=v"]);
+    assert_eq!((back.target_name(), back.preset()), (Some("y"), Some("dpa-ard")));
     assert_eq!(back.version(), env!("CARGO_PKG_VERSION"));
+
+    model.set_column_names(["p", "q", "r"].map(String::from).to_vec()).unwrap();
+    let back = load(&bytes(&model)).unwrap();
+    assert_eq!((back.schema(), back.column_name(2)), (None, "r".into()));
+    assert_eq!(back.column_name(3), "column 3");
+}
+
+#[test]
+fn a_schema_of_another_width_is_refused() {
+    let (mut model, _) = fitted();
+    let mut narrow = schema();
+    narrow.features.pop();
+    let e = model.set_schema(narrow).unwrap_err().to_string();
+    let says = "the description of the table is wrong: it has 1 encoded columns, but the model 3";
+    assert_eq!(e, says);
+    assert_eq!(model.set_column_names(vec!["a".into()]).unwrap_err().to_string(), says);
+    assert_eq!(model.schema(), Some(&schema()), "the model stays as it was");
+}
+
+#[test]
+fn a_damaged_schema_is_a_damaged_file() {
+    let whole = bytes(&fitted().0);
+    let (old, new) = (br#"\"position\":2"#, br#"\"position\":9"#);
+    let at = whole.windows(old.len()).position(|w| w == old).unwrap();
+    let mut other = whole.clone();
+    other[at..at + new.len()].copy_from_slice(new);
+    assert!(load(&other).unwrap_err().contains("checksum"));
+    let e = load(&raysum::fuzzing::resealed(&other).unwrap()).unwrap_err();
+    let says = "the description of the table is wrong: \"b\" is column 9 of only 4";
+    assert_eq!(e, format!("FILE: the model file is damaged ({says})"));
 }
 
 #[test]
@@ -93,12 +149,12 @@ fn a_cut_off_file_is_damaged() {
 #[test]
 fn another_format_is_named() {
     let whole = bytes(&fitted().0);
-    let at = whole.windows(12).position(|w| w == br#"\"format\":2"#).unwrap();
+    let at = whole.windows(12).position(|w| w == br#"\"format\":3"#).unwrap();
     for (digit, advice) in [(9, "use a newer raysum"), (1, "fit again")] {
         let mut other = whole.clone();
         other[at + 11] = b'0' + digit;
         let e = load(&other).unwrap_err();
-        let what = format!("model file format {digit}, but this raysum reads format 2");
+        let what = format!("model file format {digit}, but this raysum reads formats 2 to 3");
         assert_eq!(e, format!("FILE: {what}; {advice}"));
     }
 }

@@ -4,11 +4,10 @@ use super::{Voice, fit};
 use crate::args::DemoArgs;
 use crate::picture::{self, Held};
 use crate::score::Scores;
-use crate::source::{self, TrainingTable, Wanted};
-use crate::table::{self, Source};
-use crate::{baseline, describe, interrupt, output, splits, style};
+use crate::{baseline, describe, interrupt, output, splits, style, tables};
 use anyhow::{Context, Result};
 use raysum::{Config, Model, Prediction};
+use raysum_table::{CsvOptions, InputPath, TableFile, TrainingOptions, TrainingTable};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -24,14 +23,12 @@ pub(super) fn run(args: &DemoArgs, voice: Voice) -> Result<()> {
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let cars = folder.join("cars.csv");
     output::write(&cars, |out| out.write_all(CARS.as_bytes()))?;
-    let options = table::ReadOptions::default();
-    let table = source::table(&Source::new(&cars), &options, &Wanted::default(), |survey| {
-        Ok(table::find_column(survey, TARGET)?.into())
-    })?;
+    let file = TableFile::open(&InputPath::new(&cars), CsvOptions::default())?;
+    let table = tables::simple(&file, &TrainingOptions::default(), TARGET)?;
     let demo = Demo::fit(&table)?;
     let files = demo.write(folder)?;
     if voice.json {
-        return output::print_line(&demo.json(&files).to_string());
+        return output::print_json(&demo.json(&files));
     }
     output::print_line(demo.text(&table, &files).trim_end())
 }
@@ -47,10 +44,10 @@ struct Demo {
 impl Demo {
     fn fit(table: &TrainingTable) -> Result<Self> {
         let split = splits::holdout(table.rows(), HOLDOUT, 0).context("the cars are enough")?;
-        let (x, labels) = table.train(&split);
-        let (x_new, truth) = table.test(&split);
+        let (x, labels) = split.train(table);
+        let (x_new, truth) = split.test(table);
         let (y, truth) = (&labels.targets[0], truth.targets[0].clone());
-        let mut model = Config::preset(MODEL)?.fit(&labels.data(x)?)?;
+        let mut model = Config::preset(MODEL)?.fit(&labels.dataset(x, 0..1)?)?;
         fit::attach(&mut model, MODEL, table, 0)?;
         let prediction = model.predict(x_new)?;
         let unit = model.scaler().y.std;
@@ -104,7 +101,7 @@ impl Demo {
         let mut text = format!(
             "Fuel economy of {} cars from {} columns; {} rows held out.\n\n",
             table.rows(),
-            table.encoding.features.len(),
+            table.schema.features.len(),
             self.truth.len()
         );
         let head = ["", "RMSE (mpg)", "NLPD", "inside 95 % interval"];

@@ -3,51 +3,43 @@
 use super::{Voice, fit};
 use crate::args::EvaluateArgs;
 use crate::progress::Reporter;
+use crate::resolve::EvaluateJob;
 use crate::score::Scores;
-use crate::source::{self, TrainingTable};
 use crate::splits::{self, Split};
-use crate::{output, style};
-use anyhow::{Context, Result, ensure};
+use crate::{output, style, tables};
+use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use raysum::{Config, Standard, memory};
+use raysum_table::{TrainingTable, target_names};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 pub(super) fn run(args: &EvaluateArgs, voice: Voice) -> Result<()> {
-    let configs: Vec<(&str, Config)> = args
-        .model
-        .iter()
-        .map(|name| {
-            // Of several models the message has to say which.
-            let several = args.model.len() > 1;
-            let config = args.settings.config(name);
-            Ok((name.as_str(), if several { config.context(name.clone())? } else { config? }))
-        })
-        .collect::<Result<_>>()?;
-    let table = source::training(&args.table)?;
+    let job = args.resolve()?;
+    let table = tables::training(&job.table)?;
     voice.notes(&table.notes);
     ensure!(
         table.labels.targets.len() == 1,
         "{}: evaluate takes one target at a time, not {}",
-        args.table.data.display(),
-        table.encoding.target_names()
+        job.table.place.name(),
+        target_names(&table.schema)
     );
     let n = table.rows();
-    let folds = args.folds as usize;
+    let folds = job.folds;
     ensure!(
         splits::are_enough(n, folds),
         "{}: {folds} folds need more rows than the {n} there are",
-        args.table.data.display()
+        job.table.place.name()
     );
-    let plan = Plan { folds, repeats: args.repeats };
+    let plan = Plan { folds, repeats: job.repeats };
     let mut lines = Vec::new();
-    for (name, config) in configs {
-        let results = cross_validate(name, &config, &table, plan, voice)?;
-        let summary = Summary::new(name, &results, args, &table);
+    for (name, config) in &job.models {
+        let results = cross_validate(name, config, &table, plan, voice)?;
+        let summary = Summary::new(name, &results, &job, &table);
         if voice.json {
-            output::print_line(&summary.json.to_string())?;
+            output::print_json(&summary.json)?;
         } else {
             lines.push(summary.cells);
         }
@@ -60,8 +52,8 @@ pub(super) fn run(args: &EvaluateArgs, voice: Voice) -> Result<()> {
             "{n} rows × {} columns, target {}, {folds} folds × {}; target standardised by each \
              training fold\n",
             table.x.columns(),
-            table.encoding.target_names(),
-            args.repeats
+            target_names(&table.schema),
+            job.repeats
         );
         output::print_line((title + &style::columns(&lines)).trim_end())?;
     }
@@ -144,10 +136,10 @@ fn side_by_side(rows: usize) -> Option<usize> {
 }
 
 fn one_fold(config: &Config, table: &TrainingTable, split: &Split) -> Result<FoldResult> {
-    let (x, labels) = table.train(split);
-    let (x_new, truth) = table.test(split);
+    let (x, labels) = split.train(table);
+    let (x_new, truth) = split.test(table);
     let started = Instant::now();
-    let model = config.fit(&labels.data(x)?)?;
+    let model = config.fit(&labels.dataset(x, 0..1)?)?;
     let seconds = started.elapsed().as_secs_f64();
     let prediction = fit::predict(&model, x_new, truth.noise_std.as_deref())?;
     let unit = model.scaler().y.std;
@@ -168,7 +160,12 @@ struct Summary {
 }
 
 impl Summary {
-    fn new(name: &str, results: &[FoldResult], args: &EvaluateArgs, table: &TrainingTable) -> Self {
+    fn new(
+        name: &str,
+        results: &[FoldResult],
+        job: &EvaluateJob<'_>,
+        table: &TrainingTable,
+    ) -> Self {
         let all = |pick: fn(&FoldResult) -> f64| results.iter().map(pick).collect::<Vec<f64>>();
         let mean = |pick| Standard::of(&all(pick)).mean;
         let sd = |pick| {
@@ -182,8 +179,8 @@ impl Summary {
             "model": name,
             "n": table.rows(),
             "d": table.x.columns(),
-            "folds": args.folds,
-            "repeats": args.repeats,
+            "folds": job.folds,
+            "repeats": job.repeats,
             "rmse_mean": mean(rmse),
             "rmse_sd": sd(rmse),
             "nlpd_mean": mean(|r| r.standardised.nlpd),

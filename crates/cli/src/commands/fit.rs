@@ -4,15 +4,14 @@ use super::Voice;
 use crate::args::FitArgs;
 use crate::progress::Reporter;
 use crate::score::Scores;
-use crate::source::{self, ATTACHMENT, TARGET, TrainingTable};
-use crate::{describe, interrupt, output, same_file, splits, style};
-use anyhow::{Result, ensure};
+use crate::{describe, interrupt, output, splits, style, tables};
+use anyhow::Result;
 use raysum::{
     Checkpoint, Config, Dataset, Hyperparameters, MatrixRef, Model, Prediction, Progress,
 };
+use raysum_table::{TrainingTable, escaped};
 use serde_json::{Value, json};
 use std::ops::{ControlFlow, Range};
-use std::path::Path;
 use std::time::Instant;
 
 /// From this many rows on, the hyperparameters found without the held-out rows are kept.
@@ -35,31 +34,28 @@ struct Holdout {
 }
 
 pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
-    let config = args.settings.config(&args.model)?;
-    if let Some(path) = &args.output {
-        output::check(path, args.table.files())?;
-    }
-    let mut checkpoint = args.checkpoint.as_deref().map(|path| open(path, args)).transpose()?;
-    let table = source::training(&args.table)?;
+    let job = args.resolve()?;
+    let mut checkpoint = job.checkpoint.map(Checkpoint::open).transpose()?;
+    let table = tables::training(&job.table)?;
     voice.notes(&table.notes);
     if let Some(checkpoint) = &checkpoint {
-        voice.notes(already(checkpoint).as_slice());
+        already(checkpoint).iter().for_each(|note| voice.note(note));
         interrupt::keeps(Some(checkpoint.path()));
     }
     let targets = table.labels.targets.len();
     // Together, or one after another.
-    let step = if args.independent { 1 } else { targets };
+    let step = if job.independent { 1 } else { targets };
     let mut all = Vec::new();
     for first in (0..targets).step_by(step) {
         let mut fit =
-            Fit { config: &config, table: &table, checkpoint: checkpoint.as_mut(), voice };
-        let mut fitted = fit.run(first..first + step, args.holdout)?;
+            Fit { config: &job.config, table: &table, checkpoint: checkpoint.as_mut(), voice };
+        let mut fitted = fit.run(first..first + step, job.holdout)?;
         for (k, model) in fitted.models.iter_mut().enumerate() {
-            attach(model, &args.model, &table, first + k)?;
+            attach(model, job.preset, &table, first + k)?;
         }
         all.push(fitted);
     }
-    if let Some(path) = &args.output {
+    if let Some(path) = job.output {
         let mut models: Vec<&Model> = Vec::new();
         all.iter().for_each(|fitted| models.extend(&fitted.models));
         interrupt::whole(|| Model::save_all(models, path))?;
@@ -72,28 +68,20 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     for fitted in &all {
         for k in 0..fitted.models.len() {
             if voice.json {
-                output::print_line(&to_json(fitted, k, &args.model).to_string())?;
+                output::print_json(&to_json(fitted, k, job.preset))?;
             } else {
-                text += &summary(fitted, k, &args.model);
+                text += &summary(fitted, k, job.preset);
             }
         }
     }
     if voice.json {
         return Ok(());
     }
-    text += &match &args.output {
+    text += &match job.output {
         Some(path) => format!("saved to {}\n", path.display()),
         None => "not saved (give -o FILE to save)\n".to_string(),
     };
     output::print_line(text.trim_end())
-}
-
-/// Opens the file that keeps evaluations.
-fn open(path: &Path, args: &FitArgs) -> Result<Checkpoint> {
-    output::check_inputs(path, args.table.files())?;
-    let same = args.output.as_deref().is_some_and(|output| same_file::same(output, path));
-    ensure!(!same, "{}: the checkpoint and the model need files of their own", path.display());
-    Ok(Checkpoint::open(path)?)
 }
 
 /// What a checkpoint knows from an earlier run.
@@ -122,10 +110,10 @@ impl Fit<'_> {
         let mut holdouts = Vec::new();
         let count = |models: &[Model]| models.first().map_or(0, |model| model.report().evaluations);
         if let Some(split) = splits::holdout(table.rows(), share, config.seed) {
-            let (x, labels) = table.train(&split);
-            let data = labels.some(x, targets.clone())?;
+            let (x, labels) = split.train(table);
+            let data = labels.dataset(x, targets.clone())?;
             let models = self.search(config, &data, None, "fit without held-out rows")?;
-            let (x, labels) = table.test(&split);
+            let (x, labels) = split.test(table);
             for (model, y) in models.iter().zip(&labels.targets[targets.clone()]) {
                 let unit = model.scaler().y.std;
                 let prediction = predict(model, x, labels.noise_std.as_deref())?;
@@ -136,7 +124,7 @@ impl Fit<'_> {
             evaluations += count(&models);
             first = models.into_iter().next();
         }
-        let data = table.labels.some(&table.x, targets)?;
+        let data = table.labels.dataset(table, targets)?;
         let models = match first {
             // A tenth more of so many rows would not move the hyperparameters. Learned directions are
             // kept: held-out rows have told when to stop.
@@ -189,18 +177,16 @@ pub(crate) fn predict<'a>(
     })
 }
 
-/// Keeps with the model where it came from and how tables are encoded for it.
+/// Keeps with the model where it comes from and how tables are read for it.
 pub(crate) fn attach(
     model: &mut Model,
     preset: &str,
     table: &TrainingTable,
     target: usize,
 ) -> Result<()> {
-    model.column_names = Some(table.encoding.expanded_names());
-    model.attachments.insert(ATTACHMENT.into(), serde_json::to_value(&table.encoding)?);
-    model.attachments.insert("preset".into(), Value::from(preset));
-    let target = table.encoding.targets[target].name.as_str();
-    model.attachments.insert(TARGET.into(), Value::from(target));
+    model.set_schema(table.schema.clone())?;
+    model.set_preset(preset);
+    model.set_target_name(table.schema.labels.targets[target].name.as_str());
     Ok(())
 }
 
@@ -210,7 +196,7 @@ fn to_json(fitted: &Fitted, k: usize, preset: &str) -> Value {
     let score = |pick: fn(&Holdout) -> f64| holdout.map(pick);
     json!({
         "model": preset,
-        "target": describe::target(model),
+        "target": model.target_name(),
         "engine": model.engine(),
         "features": model.features(),
         "n": model.report().rows,
@@ -238,7 +224,7 @@ fn summary(fitted: &Fitted, k: usize, preset: &str) -> String {
         "{preset} on {} rows × {} columns, target '{}', {}\n",
         model.report().rows,
         model.columns(),
-        describe::target(model).unwrap_or_default(),
+        escaped(model.target_name().unwrap_or_default()),
         describe::engine(model)
     );
     let row = |name: &str, value: String| vec![name.to_string(), value];

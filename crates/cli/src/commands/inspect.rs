@@ -11,7 +11,7 @@ pub(super) fn run(args: &InspectArgs, voice: Voice) -> Result<()> {
     let models = Model::load_all(&args.model)?;
     for (k, model) in models.iter().enumerate() {
         if voice.json {
-            output::print_line(&to_json(model).to_string())?;
+            output::print_json(&to_json(model))?;
         } else {
             let gap = if k == 0 { "" } else { "\n" };
             output::print_line(&format!("{gap}{}", text(model).trim_end()))?;
@@ -21,7 +21,7 @@ pub(super) fn run(args: &InspectArgs, voice: Voice) -> Result<()> {
 }
 
 fn preset(model: &Model) -> &str {
-    model.attachments.get("preset").and_then(Value::as_str).unwrap_or("custom")
+    model.preset().unwrap_or("custom")
 }
 
 fn to_json(model: &Model) -> Value {
@@ -31,7 +31,7 @@ fn to_json(model: &Model) -> Value {
         "model": preset(model),
         "engine": model.engine(),
         "features": model.features(),
-        "target": describe::target(model),
+        "target": model.target_name(),
         "n": model.report().rows,
         "d": model.columns(),
         "log_marginal_likelihood": model.log_marginal_likelihood(),
@@ -44,7 +44,8 @@ fn to_json(model: &Model) -> Value {
         "unconverged": model.report().unconverged,
         "config": config,
         "hyperparameters": h,
-        "columns": model.column_names,
+        "columns": model.column_names(),
+        "table": model.schema(),
         "relevance": model.relevance(),
         "diversity_loss": model.projections().diversity_loss(),
         "smallest_angle_degrees": model.projections().smallest_angle(),
@@ -62,7 +63,7 @@ fn text(model: &Model) -> String {
     let mut rows = vec![
         row("model", preset(model).into()),
         row("engine", describe::engine(model)),
-        row("target", describe::target(model).unwrap_or("(not recorded)").into()),
+        row("target", model.target_name().unwrap_or("(not recorded)").into()),
         row("training rows", model.report().rows.to_string()),
         row("columns", model.columns().to_string()),
         row("sub-kernel", c.kernel.name().into()),

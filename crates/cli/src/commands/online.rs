@@ -2,10 +2,10 @@
 
 use super::Voice;
 use crate::args::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
-use crate::source::TrainingTable;
-use crate::{interrupt, output, source};
+use crate::{interrupt, output, tables};
 use anyhow::{Context, Result, anyhow, ensure};
 use raysum::{Error, Model, Part};
+use raysum_table::TrainingTable;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub(super) fn update(args: &UpdateArgs, voice: Voice) -> Result<()> {
     output::check(to, args.rows.tables())?;
     let (mut models, table) = read(&args.rows, voice)?;
     for (k, model) in models.iter_mut().enumerate() {
-        let data = table.labels.some(&table.x, k..k + 1)?;
+        let data = table.labels.dataset(&table, k..k + 1)?;
         let changed = if args.remove { model.remove(&data) } else { model.update(&data) };
         changed.with_context(|| args.rows.data.display().to_string())?;
     }
@@ -28,7 +28,7 @@ pub(super) fn stats(args: &StatsArgs, voice: Voice) -> Result<()> {
     let (models, table) = read(&args.rows, voice)?;
     let mut parts = Vec::with_capacity(models.len());
     for (k, model) in models.iter().enumerate() {
-        parts.push(model.part(&table.labels.some(&table.x, k..k + 1)?)?);
+        parts.push(model.part(&table.labels.dataset(&table, k..k + 1)?)?);
     }
     interrupt::whole(|| Part::save_all(&parts, &args.output))?;
     let beyond = parts.iter().map(Part::rows_beyond).max().unwrap_or(0);
@@ -36,7 +36,7 @@ pub(super) fn stats(args: &StatsArgs, voice: Voice) -> Result<()> {
     if voice.json {
         let line =
             json!({"rows": table.rows(), "rows_kept_whole": beyond, "output": to.to_string()});
-        return output::print_line(&line.to_string());
+        return output::print_json(&line);
     }
     output::print_line(&format!(
         "{} rows, {beyond} of them kept whole; saved to {to}",
@@ -92,8 +92,9 @@ fn by_name(error: Error, files: &[PathBuf]) -> anyhow::Error {
 }
 
 fn read(args: &RowsArgs, voice: Voice) -> Result<(Vec<Model>, TrainingTable)> {
-    let models = Model::load_all(&args.model)?;
-    let table = source::more_rows(&args.data, args.y.as_deref(), &args.reading, &models[0])?;
+    let job = args.resolve();
+    let models = Model::load_all(job.model)?;
+    let table = tables::more_rows(&job, &models)?;
     voice.notes(&table.notes);
     Ok((models, table))
 }
@@ -104,7 +105,7 @@ fn save(models: &[Model], to: &Path, voice: Voice, what: &str, changed: usize) -
     let to = to.display();
     if voice.json {
         let line = json!({what: changed, "n": rows, "output": to.to_string()});
-        return output::print_line(&line.to_string());
+        return output::print_json(&line);
     }
     let did = if what == "rows_removed" { "taken out" } else { "taken in" };
     output::print_line(&format!("{changed} rows {did}, {rows} in all; saved to {to}"))

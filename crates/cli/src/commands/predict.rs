@@ -1,43 +1,51 @@
-//! `raysum predict`: one line of mean, std, lower, upper per row of the table, for each target. The
-//! table is read, predicted and written some rows at a time: it may be of any size.
+//! `raysum predict`: mean, std, lower and upper for each row of a table, for each target.
 
-use super::streamed::Streamed;
-use super::{Voice, fit};
+use super::{Voice, fit, streamed};
 use crate::args::PredictArgs;
-use crate::lines::Lines;
-use crate::source::NewRows;
-use crate::{describe, output};
+use crate::describe;
 use anyhow::Result;
 use raysum::Model;
+use raysum_table::{AnswerChunk, NewRows};
 
 /// What is said of each row and target.
 const COLUMNS: [&str; 4] = ["mean", "std", "lower", "upper"];
 
 pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {
-    output::check(&args.output, [args.model.as_path(), &args.data])?;
-    let models = Model::load_all(&args.model)?;
-    let each = |rows: &NewRows| predicted(&models, rows, args);
-    let (data, reading, output) = (&args.data, &args.reading, &args.output);
-    let slopes = if args.gradient { models[0].columns() } else { 0 };
-    let width = (COLUMNS.len() + slopes) * models.len();
-    Streamed { data, reading, output, width, voice }.run(&models[0], each)
+    let job = args.resolve(voice.json)?;
+    let models = Model::load_all(job.model)?;
+    let names: Vec<String> = models.iter().flat_map(|m| names(m, models.len(), args)).collect();
+    streamed::run(&job, &models, &names, voice, |rows, chunk| {
+        let mut names = names.iter().cloned();
+        models.iter().try_for_each(|model| predict(model, rows, args, &mut names, chunk))
+    })
 }
 
-fn predicted(models: &[Model], rows: &NewRows, args: &PredictArgs) -> Result<Lines> {
-    let mut lines = Lines::new(rows.rows);
-    for model in models {
-        let mark = describe::mark(model, models.len());
-        let p = fit::predict(model, &rows.x, rows.noise_std.as_deref())?;
-        let (lower, upper) = p.interval(args.level)?;
-        let std = p.std();
-        let names = COLUMNS.map(|what| format!("{mark}{what}"));
-        lines.add(names, &rows.kept, |i| vec![p.mean[i], std[i], lower[i], upper[i]]);
-        if args.gradient {
-            let slopes = model.mean_gradient(&rows.x)?;
-            let name = |column| format!("{mark}slope_of_mean:{}", model.column_name(column));
-            let names = (0..model.columns()).map(name);
-            lines.add(names, &rows.kept, |i| slopes.row(i).to_vec());
+/// The names of the columns of one target.
+fn names(model: &Model, targets: usize, args: &PredictArgs) -> Vec<String> {
+    let mark = describe::mark(model, targets);
+    let slopes = model.columns() * usize::from(args.gradient);
+    let slope = |column| format!("{mark}slope_of_mean:{}", model.column_name(column));
+    COLUMNS.iter().map(|what| format!("{mark}{what}")).chain((0..slopes).map(slope)).collect()
+}
+
+fn predict(
+    model: &Model,
+    rows: &NewRows,
+    args: &PredictArgs,
+    names: &mut impl Iterator<Item = String>,
+    chunk: &mut AnswerChunk,
+) -> Result<()> {
+    let p = fit::predict(model, &rows.x, rows.noise_std.as_deref())?;
+    let (lower, upper) = p.interval(args.level)?;
+    let std = p.std();
+    for (values, name) in [p.mean, std, lower, upper].into_iter().zip(names.by_ref()) {
+        chunk.add(name, &rows.kept, values);
+    }
+    if args.gradient {
+        let slopes = model.mean_gradient(&rows.x)?;
+        for (column, name) in (0..model.columns()).zip(names) {
+            chunk.add(name, &rows.kept, (0..slopes.rows()).map(|i| slopes[(i, column)]));
         }
     }
-    Ok(lines)
+    Ok(())
 }

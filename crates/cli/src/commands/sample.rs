@@ -1,37 +1,33 @@
 //! `raysum sample`: functions drawn from a model, one column each, at the rows of a table.
 
-use super::Voice;
-use super::streamed::Streamed;
+use super::{Voice, streamed};
 use crate::args::SampleArgs;
-use crate::lines::Lines;
-use crate::source::NewRows;
-use crate::{describe, output};
+use crate::describe;
 use anyhow::Result;
 use raysum::Model;
 
 pub(super) fn run(args: &SampleArgs, voice: Voice) -> Result<()> {
-    output::check(&args.output, [args.model.as_path(), &args.data])?;
-    let models = Model::load_all(&args.model)?;
+    let job = args.resolve(voice.json)?;
+    let models = Model::load_all(job.model)?;
     let count = args.functions as usize;
-    let mut drawn = Vec::new();
+    let (mut drawn, mut names) = (Vec::new(), Vec::new());
     for model in &models {
         drawn.push(if args.prior {
             model.prior_functions(count, args.seed)?
         } else {
             model.functions(count, args.seed)?
         });
+        let mark = describe::mark(model, models.len());
+        names.extend((0..count).map(|s| format!("{mark}sample_{s}")));
     }
-    let each = |rows: &NewRows| {
-        let mut lines = Lines::new(rows.rows);
-        for (model, functions) in models.iter().zip(&drawn) {
+    streamed::run(&job, &models, &names, voice, |rows, chunk| {
+        let mut names = names.iter().cloned();
+        for functions in &drawn {
             let values = functions.evaluate(&rows.x)?;
-            let mark = describe::mark(model, models.len());
-            let names = (0..count).map(|s| format!("{mark}sample_{s}"));
-            lines.add(names, &rows.kept, |i| (0..count).map(|s| values[(s, i)]).collect());
+            for (s, name) in (0..count).zip(names.by_ref()) {
+                chunk.add(name, &rows.kept, (0..rows.x.rows()).map(|i| values[(s, i)]));
+            }
         }
-        Ok(lines)
-    };
-    let (data, reading, output) = (&args.data, &args.reading, &args.output);
-    let width = count.saturating_mul(models.len());
-    Streamed { data, reading, output, width, voice }.run(&models[0], each)
+        Ok(())
+    })
 }

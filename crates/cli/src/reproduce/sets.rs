@@ -1,9 +1,9 @@
 //! Data sets: read from the user's folder, or made.
 
-use crate::source::{self, Wanted};
-use crate::table::{self, ReadOptions, Source};
+use crate::tables;
 use anyhow::{Context, Result, bail, ensure};
 use raysum::Matrix;
+use raysum_table::{CsvOptions, InputPath, TableFile, TrainingOptions};
 use std::path::{Path, PathBuf};
 
 /// Rows with a target.
@@ -55,11 +55,9 @@ impl Folder {
         let Some(path) = file_in(&folder) else {
             bail!("no data set {name}: {} has no data.csv.gz or data.csv", folder.display());
         };
-        let options = ReadOptions { header: Some(header), ..ReadOptions::default() };
-        let mut table =
-            source::table(&Source::new(&path), &options, &Wanted::default(), |survey| {
-                Ok(table::find_column(survey, "-1")?.into())
-            })?;
+        let options = CsvOptions { header: Some(header), ..CsvOptions::default() };
+        let file = TableFile::open(&InputPath::new(&path), options)?;
+        let mut table = tables::simple(&file, &TrainingOptions::default(), "-1")?;
         let y = table.labels.targets.pop().context("a table has a last column")?;
         Ok(Set { name: name.into(), x: table.x.into_matrix()?, y })
     }

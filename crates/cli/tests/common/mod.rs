@@ -297,3 +297,19 @@ impl Random {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }
 }
+
+/// The bytes of a `.npy` file of 64-bit floats.
+pub(crate) fn npy(rows: &[Vec<f64>]) -> Vec<u8> {
+    let values: Vec<u8> = rows.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
+    npy_of("<f8", &format!("({}, {})", rows.len(), rows.first().map_or(0, Vec::len)), values)
+}
+
+/// The bytes of a `.npy` file of this type and shape.
+pub(crate) fn npy_of(descr: &str, shape: &str, values: impl AsRef<[u8]>) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+    // The header ends at a multiple of 64.
+    let padding = 63 - (10 + header.len()) % 64;
+    let header = format!("{header}{}\n", " ".repeat(padding));
+    let length = u16::try_from(header.len()).unwrap().to_le_bytes();
+    [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), values.as_ref()].concat()
+}

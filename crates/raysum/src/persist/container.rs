@@ -4,7 +4,7 @@
 //! Written beside, synced and renamed, so that a file is there whole or not at all. Read with
 //! every length and number checked: no file makes the reader panic or gives a NaN.
 
-use super::FORMAT;
+use super::{FORMAT, OLDEST_FORMAT};
 use crate::engine::Tensor;
 use crate::error::{Error, Result};
 use crate::file::{self, checksum};
@@ -44,7 +44,9 @@ impl Problem {
         let path = path.to_owned();
         match self {
             Problem::NotAModel => Error::NotAModel { path },
-            Problem::Format(found) => Error::FormatVersion { path, found, supported: FORMAT },
+            Problem::Format(found) => {
+                Error::FormatVersion { path, found, oldest: OLDEST_FORMAT, newest: FORMAT }
+            }
             Problem::Kind(found) => Error::OtherFile { path, found },
             Problem::Damaged(detail) => Error::Damaged { path, detail },
         }
@@ -186,7 +188,7 @@ fn read_envelope(bytes: &[u8]) -> std::result::Result<Envelope, Problem> {
     let json = header.metadata.get(KEY).ok_or(Problem::NotAModel)?;
     let damaged = |e: serde_json::Error| Problem::Damaged(format!("metadata: {e}"));
     let version: Version = serde_json::from_str(json).map_err(damaged)?;
-    if version.format != FORMAT {
+    if !(OLDEST_FORMAT..=FORMAT).contains(&version.format) {
         return Err(Problem::Format(version.format));
     }
     serde_json::from_str(json).map_err(damaged)

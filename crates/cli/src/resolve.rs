@@ -1,0 +1,224 @@
+//! From what the user typed to jobs in which everything is decided: parse → resolve → run.
+
+use crate::args::{
+    DatesOrder, Decimal, EvaluateArgs, FitArgs, MissingRule, OutputArgs, PredictArgs, ReadArgs,
+    RowsArgs, SampleArgs, TableArgs, YesNo,
+};
+use crate::{memory, output, same_file};
+use anyhow::{Context, Result, ensure};
+use raysum::{Config, DateOrder, DecimalMark};
+use raysum_table::{
+    ColumnChoice, CsvOptions, InputPath, Missing, Notation, OutputFormat, PredictionOptions,
+    TrainingOptions,
+};
+use std::path::{Path, PathBuf};
+
+/// A table to learn from.
+#[derive(Debug)]
+pub(crate) struct TableJob {
+    pub(crate) place: InputPath,
+    /// The targets, if they are in a file of their own.
+    pub(crate) y: Option<InputPath>,
+    pub(crate) labels: LabelNames,
+    pub(crate) csv: CsvOptions,
+    pub(crate) options: TrainingOptions,
+}
+
+/// The columns that hold targets, sample weights and known noise, as the user names them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LabelNames {
+    pub(crate) targets: Option<String>,
+    pub(crate) sample_weights: Option<String>,
+    pub(crate) noise_std: Option<String>,
+}
+
+/// A fit.
+#[derive(Debug)]
+pub(crate) struct FitJob<'a> {
+    pub(crate) table: TableJob,
+    pub(crate) preset: &'a str,
+    pub(crate) config: Config,
+    pub(crate) output: Option<&'a Path>,
+    pub(crate) checkpoint: Option<&'a Path>,
+    pub(crate) holdout: f64,
+    pub(crate) independent: bool,
+}
+
+/// A cross-validation.
+#[derive(Debug)]
+pub(crate) struct EvaluateJob<'a> {
+    pub(crate) table: TableJob,
+    pub(crate) models: Vec<(&'a str, Config)>,
+    pub(crate) folds: usize,
+    pub(crate) repeats: u32,
+    pub(crate) seed: u64,
+}
+
+/// Rows for a saved model, which are answered one after another.
+#[derive(Debug)]
+pub(crate) struct AnswerJob<'a> {
+    pub(crate) model: &'a Path,
+    pub(crate) place: InputPath,
+    pub(crate) csv: CsvOptions,
+    pub(crate) options: PredictionOptions,
+    pub(crate) output: &'a Path,
+    pub(crate) format: OutputFormat,
+}
+
+/// More rows of the kind a saved model was fitted on.
+#[derive(Debug)]
+pub(crate) struct RowsJob<'a> {
+    pub(crate) model: &'a Path,
+    pub(crate) place: InputPath,
+    pub(crate) y: Option<InputPath>,
+    pub(crate) csv: CsvOptions,
+    pub(crate) missing: Missing,
+}
+
+impl ReadArgs {
+    fn csv(&self) -> CsvOptions {
+        CsvOptions { header: self.header.map(YesNo::is_yes), notation: self.notation() }
+    }
+
+    fn notation(&self) -> Notation {
+        Notation {
+            decimal: self.decimal.map(|decimal| match decimal {
+                Decimal::Comma => DecimalMark::Comma,
+                Decimal::Point => DecimalMark::Point,
+            }),
+            dates: self.dates.map(|order| match order {
+                DatesOrder::DayFirst => DateOrder::DayFirst,
+                DatesOrder::MonthFirst => DateOrder::MonthFirst,
+            }),
+        }
+    }
+
+    fn missing(&self) -> Missing {
+        match self.missing {
+            MissingRule::Error => Missing::Error,
+            MissingRule::Drop => Missing::Drop,
+            MissingRule::Mean => Missing::Mean,
+        }
+    }
+}
+
+impl TableArgs {
+    /// The files that the table is read from.
+    fn files(&self) -> impl Iterator<Item = &Path> {
+        [Some(&self.data), self.y.as_ref()].into_iter().flatten().map(PathBuf::as_path)
+    }
+
+    fn resolve(&self) -> TableJob {
+        TableJob {
+            place: InputPath::new(&self.data),
+            y: self.y.as_ref().map(InputPath::new),
+            labels: LabelNames {
+                targets: self.target.clone(),
+                sample_weights: self.weights.clone(),
+                noise_std: self.noise_std.clone(),
+            },
+            csv: self.reading.csv(),
+            options: TrainingOptions {
+                choice: ColumnChoice { columns: self.columns.clone(), drop: self.drop.clone() },
+                missing: self.reading.missing(),
+                notation: self.reading.notation(),
+                room: self.memory.unwrap_or_else(memory::half_of_free),
+                ..TrainingOptions::default()
+            },
+        }
+    }
+}
+
+impl FitArgs {
+    pub(crate) fn resolve(&self) -> Result<FitJob<'_>> {
+        let config = self.settings.config(&self.model)?;
+        let (output, checkpoint) = (self.output.as_deref(), self.checkpoint.as_deref());
+        if let Some(path) = output {
+            output::check(path, self.table.files())?;
+        }
+        if let Some(checkpoint) = checkpoint {
+            output::check_inputs(checkpoint, self.table.files())?;
+            let same = output.is_some_and(|output| same_file::same(output, checkpoint));
+            let shown = checkpoint.display();
+            ensure!(!same, "{shown}: the checkpoint and the model need files of their own");
+        }
+        Ok(FitJob {
+            table: self.table.resolve(),
+            preset: &self.model,
+            config,
+            output,
+            checkpoint,
+            holdout: self.holdout,
+            independent: self.independent,
+        })
+    }
+}
+
+impl EvaluateArgs {
+    pub(crate) fn resolve(&self) -> Result<EvaluateJob<'_>> {
+        // Of several models the message has to say which.
+        let several = self.model.len() > 1;
+        let config = |name: &String| {
+            let config = self.settings.config(name);
+            if several { config.context(name.clone()) } else { config }
+        };
+        let models: Result<Vec<(&str, Config)>> =
+            self.model.iter().map(|name| Ok((name.as_str(), config(name)?))).collect();
+        Ok(EvaluateJob {
+            models: models?,
+            table: self.table.resolve(),
+            folds: self.folds as usize,
+            repeats: self.repeats,
+            seed: self.settings.seed,
+        })
+    }
+}
+
+impl PredictArgs {
+    pub(crate) fn resolve(&self, json: bool) -> Result<AnswerJob<'_>> {
+        answers(&self.model, &self.data, &self.reading, &self.output, json)
+    }
+}
+
+impl SampleArgs {
+    pub(crate) fn resolve(&self, json: bool) -> Result<AnswerJob<'_>> {
+        answers(&self.model, &self.data, &self.reading, &self.output, json)
+    }
+}
+
+fn answers<'a>(
+    model: &'a Path,
+    data: &Path,
+    reading: &ReadArgs,
+    to: &'a OutputArgs,
+    json: bool,
+) -> Result<AnswerJob<'a>> {
+    output::check(&to.output, [model, data])?;
+    let usual = if json { OutputFormat::JSON_LINES } else { OutputFormat::CSV };
+    let format = OutputFormat::of(&to.output)?.unwrap_or(usual);
+    Ok(AnswerJob {
+        model,
+        place: InputPath::new(data),
+        csv: reading.csv(),
+        options: PredictionOptions {
+            missing: reading.missing(),
+            notation: reading.notation(),
+            keep: to.keep.clone(),
+        },
+        output: &to.output,
+        format,
+    })
+}
+
+impl RowsArgs {
+    pub(crate) fn resolve(&self) -> RowsJob<'_> {
+        let y: Option<&PathBuf> = self.y.as_ref();
+        RowsJob {
+            model: &self.model,
+            place: InputPath::new(&self.data),
+            y: y.map(InputPath::new),
+            csv: self.reading.csv(),
+            missing: self.reading.missing(),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Opens the tables of jobs: files to rows to learn from, or to answer.
+
+use crate::resolve::{AnswerJob, LabelNames, RowsJob, TableJob};
+use anyhow::{Result, ensure};
+use raysum::{Labels, Model, Schema};
+use raysum_table::{
+    ChunkSource, CsvOptions, InputPath, NewRows, Note, TableFile, TableStats, TrainingTable,
+    WithTargets, read_more, read_new, read_training, schema_of,
+};
+
+/// Reads a table with its targets.
+pub(crate) fn training(job: &TableJob) -> Result<TrainingTable> {
+    let file = TableFile::open(&job.place, job.csv)?;
+    let Some(y) = &job.y else {
+        return read_training(&file, &job.options, |stats| job.labels.find(stats, 0));
+    };
+    let y = targets(&file, y)?;
+    let both = WithTargets::new(&file, &y)?;
+    read_training(&both, &job.options, |stats| job.labels.find(stats, both.count()))
+}
+
+/// The file with the targets of an array.
+fn targets(x: &TableFile, y: &InputPath) -> Result<TableFile> {
+    let name = y.name();
+    ensure!(
+        x.is_npy()?,
+        "{}: --y is for .npy files; name the target of a table with --target",
+        x.name()
+    );
+    let y = TableFile::open(y, CsvOptions::default())?;
+    ensure!(y.is_npy()?, "{name}: --y is for .npy files, and this is none");
+    Ok(y)
+}
+
+impl LabelNames {
+    /// The columns of these names, of a table whose last columns are so many targets from elsewhere.
+    fn find(&self, stats: &TableStats, appended: usize) -> Result<Labels<usize>> {
+        let width = stats.width();
+        let find = |spec: &String| {
+            // The user counts from the end of what is in the table itself.
+            match spec.parse::<isize>() {
+                Ok(from_end) if from_end < 0 && appended > 0 => {
+                    stats.find_column(&(from_end - appended as isize).to_string())
+                }
+                _ => stats.find_column(spec),
+            }
+        };
+        Ok(Labels {
+            targets: match &self.targets {
+                Some(spec) => stats.find_columns(spec)?,
+                None => (width - appended..width).collect(),
+            },
+            sample_weights: self.sample_weights.as_ref().map(find).transpose()?,
+            noise_std: self.noise_std.as_ref().map(find).transpose()?,
+        })
+    }
+}
+
+/// Reads a table with all that models were fitted on: features, targets, sample weights and noise.
+pub(crate) fn more_rows(job: &RowsJob<'_>, models: &[Model]) -> Result<TrainingTable> {
+    let schema = schema_of(models);
+    let notation = job.csv.notation;
+    let file = TableFile::open_once(&job.place, for_schema(job.csv, &schema))?;
+    let Some(y) = &job.y else { return read_more(&file, &schema, job.missing, notation) };
+    let y = targets(&file, y)?;
+    let both = WithTargets::new(&file, &y)?;
+    let (found, expected) = (both.count(), schema.labels.targets.len());
+    ensure!(found == expected, "{}: it has {found} targets, but the model {expected}", y.name());
+    // By position: whatever the targets were called, they follow.
+    let schema = with_targets_last(schema);
+    read_more(&both, &schema, job.missing, notation)
+}
+
+/// A schema of an array whose targets follow the other columns.
+fn with_targets_last(mut schema: Schema) -> Schema {
+    let inside = schema.labels.targets.iter().map(|target| target.position);
+    let mut inside: Vec<usize> = inside.collect();
+    inside.sort_unstable();
+    let shift = |position: &mut usize| {
+        *position -= inside.iter().filter(|target| **target < *position).count();
+    };
+    schema.features.iter_mut().for_each(|feature| shift(&mut feature.position));
+    schema.labels.sample_weights.iter_mut().for_each(|label| shift(&mut label.position));
+    schema.labels.noise_std.iter_mut().for_each(|label| shift(&mut label.position));
+    let first = schema.width - schema.labels.targets.len();
+    for (k, target) in schema.labels.targets.iter_mut().enumerate() {
+        target.position = first + k;
+    }
+    schema
+}
+
+/// Reads a table to answer, some rows at a time and in order; returns what the user should know.
+pub(crate) fn new_rows(
+    job: &AnswerJob<'_>,
+    models: &[Model],
+    start: impl FnMut(&[String]) -> Result<()>,
+    each: impl FnMut(NewRows) -> Result<()>,
+) -> Result<Vec<Note>> {
+    let schema = schema_of(models);
+    let file = TableFile::open_once(&job.place, for_schema(job.csv, &schema))?;
+    read_new(&file, &schema, &job.options, start, each)
+}
+
+/// Without a number in it, the first row of a file without a header would be taken for one.
+fn for_schema(mut options: CsvOptions, schema: &Schema) -> CsvOptions {
+    use raysum::FeatureKind::{Boolean, Category};
+    let text = |kind: &_| matches!(kind, Category { .. } | Boolean);
+    if !schema.named && schema.features.iter().all(|feature| text(&feature.kind)) {
+        options.header.get_or_insert(false);
+    }
+    options
+}
+
+/// Reads a table whose target is found by name or position, with nothing else decided.
+pub(crate) fn simple(
+    source: &dyn ChunkSource,
+    options: &raysum_table::TrainingOptions,
+    target: &str,
+) -> Result<TrainingTable> {
+    read_training(source, options, |stats| Ok(Labels::of_targets(vec![stats.find_column(target)?])))
+}

@@ -1,0 +1,439 @@
+//! The columns of a table and how they become the columns of X: the part of a model file that lets
+//! new tables be read like the training table. Plain data; `raysum-table` infers and applies it.
+
+use crate::data::{Dataset, MatrixRef};
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// Most categories of one column.
+pub const MAX_CATEGORIES: usize = 100;
+
+/// The columns of a training table that a model uses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Schema {
+    /// Whether columns are matched by name; otherwise by position.
+    pub named: bool,
+    /// Number of columns of the training table.
+    pub width: usize,
+    /// The columns to predict from, in the order of the training table.
+    pub features: Vec<Feature>,
+    /// The columns that hold targets, sample weights and known noise.
+    pub labels: Labels<LabelColumn>,
+}
+
+/// A column to predict from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Feature {
+    /// Its name in the training table, or its position as text.
+    pub name: String,
+    /// Its position in the training table, counted from 0.
+    pub position: usize,
+    /// What it holds.
+    pub kind: FeatureKind,
+    /// Training mean of each encoded column: the value that replaces a missing cell.
+    pub means: Vec<f64>,
+}
+
+/// What a feature holds, and how it is encoded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FeatureKind {
+    /// Numbers, encoded as they are.
+    Number(NumberFormat),
+    /// Dates and times, encoded as days since the start of 1970 (UTC).
+    Date {
+        /// The order of year, month and day where dates are written as text.
+        #[serde(default, skip_serializing_if = "is_default")]
+        order: DateOrder,
+    },
+    /// Truth values, encoded as 0 and 1.
+    Boolean,
+    /// Texts, encoded as one column of zeros and ones per category.
+    Category {
+        /// The distinct texts, sorted.
+        categories: Vec<String>,
+    },
+    /// Texts that are all distinct. They identify rows, and the model does not use them.
+    Identifier,
+}
+
+/// How numbers are written as text. Numbers that are stored as such need no format.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumberFormat {
+    /// The mark between the integer part and the fraction.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub decimal: DecimalMark,
+    /// The separator between groups of three digits, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grouping: Option<Grouping>,
+    /// A currency or per cent sign before or after the number. It does not change the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+}
+
+/// The mark between the integer part and the fraction of a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DecimalMark {
+    /// `8.5`
+    #[default]
+    Point,
+    /// `8,5`
+    Comma,
+}
+
+/// The separator between groups of three digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grouping {
+    /// `1,234,567`
+    Comma,
+    /// `1.234.567`
+    Point,
+    /// `1 234 567`, with any kind of space
+    Space,
+    /// `1'234'567`
+    Apostrophe,
+}
+
+/// The order of year, month and day in a date written as text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DateOrder {
+    /// `2024-01-31`
+    #[default]
+    YearFirst,
+    /// `31/01/2024`
+    DayFirst,
+    /// `01/31/2024`
+    MonthFirst,
+}
+
+/// A column that holds a target, sample weights or known noise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelColumn {
+    /// Its name in the training table, or its position as text.
+    pub name: String,
+    /// Its position in the training table, counted from 0.
+    pub position: usize,
+    /// How its numbers are written.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub format: NumberFormat,
+}
+
+/// What belongs to the rows of a table beside X: one `T` for each target, for the sample weights and
+/// for the known noise. `T` is a position, a [`LabelColumn`], or the values themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Labels<T> {
+    /// What is to be predicted.
+    pub targets: Vec<T>,
+    /// How often each row counts.
+    #[serde(default = "nothing", skip_serializing_if = "Option::is_none")]
+    pub sample_weights: Option<T>,
+    /// Known standard deviation of each row's noise, in the target's units.
+    #[serde(default = "nothing", skip_serializing_if = "Option::is_none")]
+    pub noise_std: Option<T>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Serde's own default would ask for `T: Default`.
+fn nothing<T>() -> Option<T> {
+    None
+}
+
+impl<T> Default for Labels<T> {
+    fn default() -> Self {
+        Self { targets: Vec::new(), sample_weights: None, noise_std: None }
+    }
+}
+
+impl<T> Labels<T> {
+    /// Targets without sample weights or known noise.
+    pub fn of_targets(targets: Vec<T>) -> Self {
+        Self { targets, ..Self::default() }
+    }
+
+    /// All of them: targets, sample weights, known noise.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.targets.iter().chain(&self.sample_weights).chain(&self.noise_std)
+    }
+
+    /// Replaces each of them.
+    pub fn map<U>(&self, mut f: impl FnMut(&T) -> U) -> Labels<U> {
+        Labels {
+            targets: self.targets.iter().map(&mut f).collect(),
+            sample_weights: self.sample_weights.as_ref().map(&mut f),
+            noise_std: self.noise_std.as_ref().map(&mut f),
+        }
+    }
+
+    /// Replaces each of them, or fails as the first that fails does.
+    pub fn try_map<U, E>(
+        &self,
+        mut f: impl FnMut(&T) -> std::result::Result<U, E>,
+    ) -> std::result::Result<Labels<U>, E> {
+        Ok(Labels {
+            targets: self.targets.iter().map(&mut f).collect::<std::result::Result<_, E>>()?,
+            sample_weights: self.sample_weights.as_ref().map(&mut f).transpose()?,
+            noise_std: self.noise_std.as_ref().map(&mut f).transpose()?,
+        })
+    }
+}
+
+impl Labels<Vec<f64>> {
+    /// Appends those of further rows.
+    pub fn extend(&mut self, more: Labels<Vec<f64>>) {
+        if self.targets.is_empty() {
+            *self = more;
+            return;
+        }
+        self.targets.iter_mut().zip(more.targets).for_each(|(all, more)| all.extend(more));
+        let others = [
+            (&mut self.sample_weights, more.sample_weights),
+            (&mut self.noise_std, more.noise_std),
+        ];
+        for (all, more) in others {
+            all.iter_mut().zip(more).for_each(|(all, more)| all.extend(more));
+        }
+    }
+
+    /// These labels and the rows they belong to, as data for some of the targets.
+    pub fn dataset<'a>(
+        &'a self,
+        x: impl Into<MatrixRef<'a>>,
+        targets: Range<usize>,
+    ) -> Result<Dataset<'a>> {
+        let targets: Vec<&[f64]> = self.targets[targets].iter().map(Vec::as_slice).collect();
+        let mut data = Dataset::rows_of(x, &targets)?;
+        if let Some(weights) = &self.sample_weights {
+            data = data.weighted(weights)?;
+        }
+        if let Some(noise_std) = &self.noise_std {
+            data = data.with_noise_std(noise_std)?;
+        }
+        Ok(data)
+    }
+}
+
+impl FeatureKind {
+    /// Number of encoded columns.
+    pub fn encoded_columns(&self) -> usize {
+        match self {
+            Self::Number(_) | Self::Date { .. } | Self::Boolean => 1,
+            Self::Category { categories } => categories.len(),
+            Self::Identifier => 0,
+        }
+    }
+}
+
+impl Schema {
+    /// Number of columns of X.
+    pub fn encoded_columns(&self) -> usize {
+        self.features.iter().map(|feature| feature.kind.encoded_columns()).sum()
+    }
+
+    /// Names of the columns of X: the feature's own, or `name=category`.
+    pub fn encoded_names(&self) -> Vec<String> {
+        let mut names = Vec::with_capacity(self.encoded_columns());
+        for Feature { name, kind, .. } in &self.features {
+            match kind {
+                FeatureKind::Identifier => {}
+                FeatureKind::Category { categories } => {
+                    names.extend(categories.iter().map(|category| format!("{name}={category}")));
+                }
+                _ => names.push(name.clone()),
+            }
+        }
+        names
+    }
+
+    /// Checks a schema that comes from elsewhere, such as a model file.
+    pub fn validate(&self) -> Result<()> {
+        let bad = |detail: String| Err(Error::Schema { detail });
+        if self.encoded_columns() == 0 {
+            return bad("there are no columns to predict from".into());
+        }
+        if self.labels.targets.is_empty() {
+            return bad("there is no target".into());
+        }
+        let labels = self.labels.iter().map(|label| (label.position, &label.name));
+        let features = self.features.iter().map(|feature| (feature.position, &feature.name));
+        let (mut positions, mut names) = (HashSet::new(), HashSet::new());
+        for (position, name) in labels.chain(features) {
+            if position >= self.width {
+                return bad(format!("{name:?} is column {position} of only {}", self.width));
+            }
+            if !positions.insert(position) {
+                return bad(format!("two columns are column {position}"));
+            }
+            if !names.insert(name) {
+                return bad(format!("two columns are named {name:?}"));
+            }
+        }
+        self.labels.iter().try_for_each(|label| check_format(&label.name, &label.format))?;
+        self.features.iter().try_for_each(Feature::validate)
+    }
+}
+
+impl Feature {
+    fn validate(&self) -> Result<()> {
+        let bad = |detail: String| Err(Error::Schema { detail });
+        let (name, columns) = (&self.name, self.kind.encoded_columns());
+        match &self.kind {
+            FeatureKind::Number(format) => check_format(name, format)?,
+            FeatureKind::Category { categories } => {
+                if !categories.windows(2).all(|pair| pair[0] < pair[1]) {
+                    return bad(format!("the categories of {name:?} are not sorted"));
+                }
+                if !(1..=MAX_CATEGORIES).contains(&columns) {
+                    return bad(format!("{name:?} has {columns} categories"));
+                }
+            }
+            FeatureKind::Date { .. } | FeatureKind::Boolean | FeatureKind::Identifier => {}
+        }
+        if self.means.len() != columns {
+            let found = self.means.len();
+            return bad(format!("{name:?} has {found} means for {columns} encoded columns"));
+        }
+        if self.means.iter().any(|mean| !mean.is_finite()) {
+            return bad(format!("a mean of {name:?} is not finite"));
+        }
+        Ok(())
+    }
+}
+
+/// A number must be readable in one way only.
+fn check_format(name: &str, format: &NumberFormat) -> Result<()> {
+    let clash = matches!(
+        (format.decimal, format.grouping),
+        (DecimalMark::Point, Some(Grouping::Point)) | (DecimalMark::Comma, Some(Grouping::Comma))
+    );
+    if clash {
+        let detail = format!("{name:?} has one mark for groups of digits and for the fraction");
+        return Err(Error::Schema { detail });
+    }
+    let unit = |unit: &String| unit.chars().count() == 1 && !unit.contains(char::is_alphanumeric);
+    if !format.unit.as_ref().is_none_or(unit) {
+        return Err(Error::Schema {
+            detail: format!("{name:?} has {:?} as its unit", format.unit),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small() -> Schema {
+        let feature = |name: &str, position, kind: FeatureKind| {
+            let means = vec![0.5; kind.encoded_columns()];
+            Feature { name: name.into(), position, kind, means }
+        };
+        let text = ["blue", "red"].map(String::from).to_vec();
+        let label = |name: &str, position| LabelColumn {
+            name: name.into(),
+            position,
+            format: NumberFormat::default(),
+        };
+        let number = FeatureKind::Number(NumberFormat {
+            decimal: DecimalMark::Comma,
+            grouping: Some(Grouping::Point),
+            unit: Some("€".into()),
+        });
+        Schema {
+            named: true,
+            width: 7,
+            features: vec![
+                feature("x", 0, number),
+                feature("colour", 1, FeatureKind::Category { categories: text }),
+                feature("when", 2, FeatureKind::Date { order: DateOrder::DayFirst }),
+                feature("flag", 3, FeatureKind::Boolean),
+                feature("id", 4, FeatureKind::Identifier),
+            ],
+            labels: Labels {
+                targets: vec![label("y", 5)],
+                sample_weights: Some(label("w", 6)),
+                noise_std: None,
+            },
+        }
+    }
+
+    #[test]
+    fn columns_of_x_have_names() {
+        let schema = small();
+        let names = ["x", "colour=blue", "colour=red", "when", "flag"];
+        assert_eq!(schema.encoded_names(), names);
+        assert_eq!(schema.encoded_columns(), names.len());
+    }
+
+    #[test]
+    fn a_schema_survives_json() {
+        let schema = small();
+        schema.validate().unwrap();
+        let json = serde_json::to_string(&schema).unwrap();
+        assert_eq!(serde_json::from_str::<Schema>(&json).unwrap(), schema);
+        assert!(
+            json.contains(r#"{"type":"number","decimal":"comma","grouping":"point""#),
+            "{json}"
+        );
+    }
+
+    type Damage<'a> = &'a dyn Fn(&mut Schema);
+
+    #[test]
+    fn damaged_schemas_are_refused() {
+        let text = |categories: &[&str]| FeatureKind::Category {
+            categories: categories.iter().map(|c| (*c).to_owned()).collect(),
+        };
+        let number = |decimal, grouping, unit: Option<&str>| {
+            FeatureKind::Number(NumberFormat { decimal, grouping, unit: unit.map(String::from) })
+        };
+        let clash = number(DecimalMark::Comma, Some(Grouping::Comma), None);
+        let unit = number(DecimalMark::Point, None, Some("5"));
+        let cases: [(Damage, &str); 16] = [
+            (&|s| s.features.clear(), "there are no columns to predict from"),
+            (&|s| s.features.drain(..4).for_each(drop), "there are no columns to predict from"),
+            (&|s| s.labels.targets.clear(), "there is no target"),
+            (&|s| s.width = 6, "\"w\" is column 6 of only 6"),
+            (&|s| s.features[1].position = 9, "\"colour\" is column 9 of only 7"),
+            (&|s| s.features[1].position = 5, "two columns are column 5"),
+            (&|s| s.features[1].name = "x".into(), "two columns are named \"x\""),
+            (&|s| s.features[0].name = "y".into(), "two columns are named \"y\""),
+            (
+                &|s| s.features[1].kind = text(&["b", "a"]),
+                "the categories of \"colour\" are not sorted",
+            ),
+            (
+                &|s| s.features[1].kind = text(&["a", "a"]),
+                "the categories of \"colour\" are not sorted",
+            ),
+            (&|s| s.features[1].kind = text(&[]), "\"colour\" has 0 categories"),
+            (
+                &|s| {
+                    let categories = (100..201).map(|i| i.to_string()).collect();
+                    s.features[1].kind = FeatureKind::Category { categories };
+                },
+                "\"colour\" has 101 categories",
+            ),
+            (&|s| s.features[1].means.truncate(1), "\"colour\" has 1 means for 2 encoded columns"),
+            (&|s| s.features[0].means[0] = f64::NAN, "a mean of \"x\" is not finite"),
+            (
+                &|s| s.features[0].kind = clash.clone(),
+                "\"x\" has one mark for groups of digits and for the fraction",
+            ),
+            (&|s| s.features[0].kind = unit.clone(), "\"x\" has Some(\"5\") as its unit"),
+        ];
+        for (damage, message) in cases {
+            let mut schema = small();
+            damage(&mut schema);
+            let error = schema.validate().unwrap_err().to_string();
+            assert_eq!(error, format!("the description of the table is wrong: {message}"));
+        }
+    }
+}

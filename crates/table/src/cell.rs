@@ -1,0 +1,105 @@
+//! What a single text is: a number, a date, a truth value, nothing, or anything else.
+
+use crate::date::Orders;
+use crate::number::Spelling;
+
+/// What people write where a value is missing; `nan` is read as a number first.
+const MISSING: [&str; 8] = ["", "na", "n/a", "null", "none", "?", "-", "."];
+
+/// What a text is, whatever its notation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum CellKind {
+    /// A number, or an infinity.
+    Number(Spelling),
+    /// A date in some orders of year, month and day.
+    Date(Orders),
+    /// `true` or `false`.
+    Truth(bool),
+    /// Nothing.
+    Missing,
+    /// Anything else.
+    Text,
+}
+
+impl CellKind {
+    /// Reads a text without blanks around it.
+    pub(crate) fn of(text: &str) -> Self {
+        if is_missing(text) {
+            return Self::Missing;
+        }
+        if let Some(spelling) = Spelling::of(text) {
+            return Self::Number(spelling);
+        }
+        if let Some(orders) = Orders::of(text) {
+            return Self::Date(orders);
+        }
+        truth(text).map_or(Self::Text, Self::Truth)
+    }
+}
+
+/// Whether a text stands for a missing value.
+pub(crate) fn is_missing(text: &str) -> bool {
+    match text.parse::<f64>() {
+        Ok(value) => value.is_nan(),
+        Err(_) => MISSING.iter().any(|token| text.eq_ignore_ascii_case(token)),
+    }
+}
+
+/// The truth value that a text stands for.
+pub(crate) fn truth(text: &str) -> Option<bool> {
+    match text {
+        text if text.eq_ignore_ascii_case("true") => Some(true),
+        text if text.eq_ignore_ascii_case("false") => Some(false),
+        _ => None,
+    }
+}
+
+/// The finite number that a text is in plain notation.
+pub(crate) fn plain_number(text: &str) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|value| value.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_numbers() {
+        let numbers = [
+            ("1", 1.0),
+            ("+1.5", 1.5),
+            ("1e5", 1e5),
+            ("-2E-3", -2e-3),
+            (".5", 0.5),
+            ("5.", 5.0),
+            ("007", 7.0),
+            ("1e-400", 0.0),
+        ];
+        for (text, value) in numbers {
+            assert_eq!(plain_number(text), Some(value), "{text}");
+            assert!(matches!(CellKind::of(text), CellKind::Number(_)), "{text}");
+        }
+        for text in ["inf", "-Inf", "+INFINITY", "infinity", "1e400", "-1e400"] {
+            assert_eq!(plain_number(text), None, "{text}");
+            assert!(matches!(CellKind::of(text), CellKind::Number(_)), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_cells() {
+        for text in ["", "na", "NA", "N/A", "nan", "NaN", "-nan", "NULL", "None", "?", "-", "."] {
+            assert_eq!(CellKind::of(text), CellKind::Missing, "{text}");
+        }
+        for text in ["abc", "0x10", "1_000", "--", "..", "1.2.3", "−5", "e5", "yes"] {
+            assert_eq!(CellKind::of(text), CellKind::Text, "{text}");
+        }
+        for text in ["1,5", "1 000", "$5", "3%"] {
+            assert!(matches!(CellKind::of(text), CellKind::Number(_)), "{text}");
+        }
+        for text in ["2026-11-16", "16.11.2026 12:30"] {
+            assert!(matches!(CellKind::of(text), CellKind::Date(_)), "{text}");
+        }
+        assert_eq!(CellKind::of("TRUE"), CellKind::Truth(true));
+        assert_eq!(CellKind::of("False"), CellKind::Truth(false));
+    }
+}

@@ -1,0 +1,183 @@
+//! The wording that messages about tables share: places, names, lists, counts and hints.
+
+use std::fmt::Write;
+
+/// How many names a message lists before it says how many more there are.
+const LISTED: usize = 12;
+/// How many characters of a user's text a message repeats.
+const SHOWN: usize = 40;
+
+/// Whom messages give advice to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Audience {
+    /// Someone who types commands and has options.
+    #[default]
+    CommandLine,
+    /// Someone who calls functions and has keyword arguments.
+    Python,
+}
+
+impl Audience {
+    /// How to leave a column out.
+    pub(crate) fn drop_column(self, column: &str) -> String {
+        match self {
+            Self::CommandLine => format!("use {}", option("--drop", column)),
+            Self::Python => "drop the column".into(),
+        }
+    }
+
+    /// What to do about missing values.
+    pub(crate) fn allow_missing(self) -> &'static str {
+        match self {
+            Self::CommandLine => "use --missing drop or --missing mean",
+            Self::Python => "use missing='drop' or missing='mean'",
+        }
+    }
+
+    /// How to say which mark separates the fraction.
+    pub(crate) fn say_decimal(self) -> &'static str {
+        match self {
+            Self::CommandLine => "use --decimal comma or --decimal point",
+            Self::Python => "turn the texts into numbers first",
+        }
+    }
+
+    /// How to say in which order day and month stand.
+    pub(crate) fn say_dates(self) -> &'static str {
+        match self {
+            Self::CommandLine => "use --dates day-first or --dates month-first",
+            Self::Python => "turn the texts into dates first",
+        }
+    }
+}
+
+/// Something the user should know about a table that could be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// What was done.
+    Remark(String),
+    /// What may not be what the user wants.
+    Caution(String),
+}
+
+impl Note {
+    /// The sentence.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Remark(text) | Self::Caution(text) => text,
+        }
+    }
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// A text that a terminal shows as it is: control characters and those that reorder or hide text
+/// are written as escapes.
+pub fn escaped(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    text.chars().for_each(|c| push_escaped(&mut shown, c));
+    shown
+}
+
+fn push_escaped(shown: &mut String, c: char) {
+    match c {
+        '\n' => shown.push_str("\\n"),
+        '\r' => shown.push_str("\\r"),
+        '\t' => shown.push_str("\\t"),
+        c if is_obeyed(c) => write!(shown, "\\u{{{:x}}}", c as u32).unwrap_or_default(),
+        c => shown.push(c),
+    }
+}
+
+/// Whether a terminal does something else with a character than to show it: control characters, and
+/// those that reorder or hide text.
+pub fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+        )
+}
+
+/// A user's text in quotes, short, escaped and on one line.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut shown = String::from("'");
+    text.chars().take(SHOWN).for_each(|c| push_escaped(&mut shown, c));
+    if text.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown.push('\'');
+    shown
+}
+
+/// The first names in quotes, and how many more there are.
+pub(crate) fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let more = all.len().saturating_sub(LISTED);
+    let listed = every(all.take(LISTED));
+    if more == 0 { listed } else { format!("{listed} and {more} more") }
+}
+
+/// All names in quotes.
+pub(crate) fn every<'a>(all: impl Iterator<Item = &'a str>) -> String {
+    all.map(quoted).collect::<Vec<_>>().join(", ")
+}
+
+/// A number of things, in the plural where it should be.
+pub(crate) fn count(n: usize, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+}
+
+/// An option with its value, as a shell takes it.
+fn option(flag: &str, value: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    if !value.is_empty() && value.chars().all(plain) {
+        format!("{flag} {value}")
+    } else {
+        format!("{flag} '{}'", escaped(value).replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_shortened_and_kept_on_one_line() {
+        assert_eq!(quoted("abc"), "'abc'");
+        assert_eq!(quoted("a\nb\t"), r"'a\nb\t'");
+        assert_eq!(quoted(&"é".repeat(40)), format!("'{}'", "é".repeat(40)));
+        assert_eq!(quoted(&"é".repeat(41)), format!("'{}…'", "é".repeat(40)));
+    }
+
+    #[test]
+    fn no_text_speaks_to_the_terminal() {
+        assert_eq!(escaped("\u{1b}[31mred\u{7}"), r"\u{1b}[31mred\u{7}");
+        assert_eq!(escaped("\u{9b}2J"), r"\u{9b}2J");
+        assert_eq!(escaped("\u{202e}cod\u{200b}"), r"\u{202e}cod\u{200b}");
+        assert_eq!(escaped("Größe, 日本, €"), "Größe, 日本, €");
+    }
+
+    #[test]
+    fn lists_and_counts() {
+        assert_eq!(names(["a", "b"].into_iter()), "'a', 'b'");
+        assert!(names(vec!["x"; 13].into_iter()).ends_with("'x' and 1 more"));
+        assert_eq!(count(1, "row"), "1 row");
+        assert_eq!(count(0, "row"), "0 rows");
+    }
+
+    #[test]
+    fn option_values_survive_a_shell() {
+        let cases = [("age", "--drop age"), ("my age", "--drop 'my age'"), ("", "--drop ''")];
+        for (value, written) in cases {
+            assert_eq!(option("--drop", value), written);
+        }
+        assert_eq!(option("--drop", "it's"), r"--drop 'it'\''s'");
+    }
+}

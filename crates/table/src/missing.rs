@@ -1,0 +1,179 @@
+//! What happens to rows with missing values.
+
+use crate::chunk::{Chunk, Column};
+use crate::report::{EncodeReport, Refused};
+use raysum::Labels;
+
+/// What to do about missing cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Missing {
+    /// Stop and name the first one.
+    #[default]
+    Error,
+    /// Leave such rows out.
+    Drop,
+    /// Fill in the column's mean over the training rows; rows without a target are left out.
+    Mean,
+}
+
+/// The rows that the rule for missing cells keeps.
+pub(crate) fn keep_rows(
+    chunk: &Chunk,
+    features: &[&Column],
+    labels: &Labels<&Column>,
+    missing: Missing,
+    report: &mut EncodeReport,
+) -> Vec<usize> {
+    // How many of each row's features are missing.
+    let mut gaps = vec![0_usize; chunk.rows()];
+    for column in features.iter().filter(|column| column.missing > 0) {
+        for (row, gaps) in gaps.iter_mut().enumerate() {
+            *gaps += usize::from(column.cells.is_missing(row));
+        }
+    }
+    // Labels cannot be filled in.
+    let lacking = |row: usize| labels.iter().filter(|c| c.cells.is_missing(row)).count();
+    if missing == Missing::Error {
+        let all = gaps.iter().enumerate().map(|(row, gaps)| gaps + lacking(row));
+        let columns = features.iter().chain(labels.iter()).copied();
+        report.refused = refused(chunk, columns, &all.collect::<Vec<_>>());
+    }
+    let keep = |row: usize| lacking(row) == 0 && (missing == Missing::Mean || gaps[row] == 0);
+    let kept: Vec<usize> = (0..chunk.rows()).filter(|row| keep(*row)).collect();
+
+    let with_gaps = |column: &&&Column| {
+        column.missing > 0 && kept.iter().any(|row| column.cells.is_missing(*row))
+    };
+    let holes = features.iter().filter(with_gaps).map(|column| column.name.to_string());
+    report.rows = chunk.rows();
+    report.kept = kept.len();
+    report.why = match missing {
+        Missing::Mean if labels.targets.len() == 1 && labels.iter().count() == 1 => {
+            "the target is missing"
+        }
+        Missing::Mean => "a target, weight or noise is missing",
+        Missing::Error | Missing::Drop => "a value is missing",
+    };
+    report.gaps = holes.collect();
+    report.filled.0 = kept.iter().map(|row| gaps[*row]).sum();
+    report.filled.1 = kept.iter().filter(|row| gaps[**row] > 0).count();
+    kept
+}
+
+/// The first missing cell, and how many there are.
+fn refused<'a>(
+    chunk: &Chunk,
+    mut columns: impl Iterator<Item = &'a Column>,
+    gaps: &[usize],
+) -> Option<Refused> {
+    let first = gaps.iter().position(|gaps| *gaps > 0)?;
+    let column = columns.find(|column| column.cells.is_missing(first))?;
+    let (cells, rows) = (gaps.iter().sum(), gaps.iter().filter(|gaps| **gaps > 0).count());
+    let advice = chunk.origin.audience.allow_missing();
+    Some(Refused { place: chunk.cell(first, column), alone: gaps[first] == 1, cells, rows, advice })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::EncodedChunk;
+    use crate::testing::{chunk, encode, schema};
+    use anyhow::Result;
+
+    const TEXT: &str = "a,c,y\n1,u,1\n,v,2\n3,,3\n5,v,\n,,4\n";
+
+    fn apply(text: &str, missing: Missing, labels: bool) -> Result<(EncodedChunk, Vec<String>)> {
+        let schema = schema("a,c,y\n1,u,1\n3,v,2\n5,v,3\n,,4\n", "y");
+        encode(&schema, &chunk(text), missing, labels)
+    }
+
+    #[test]
+    fn rows_are_dropped() {
+        let (encoded, notes) = apply(TEXT, Missing::Drop, false).unwrap();
+        assert_eq!(encoded.kept, [0, 3]);
+        assert_eq!(encoded.x.as_slice(), [1.0, 1.0, 0.0, 5.0, 0.0, 1.0]);
+        assert_eq!(notes, ["t.csv: 3 of 5 rows left out because a value is missing"]);
+
+        let (encoded, notes) = apply(TEXT, Missing::Drop, true).unwrap();
+        assert_eq!((&encoded.kept[..], encoded.labels.targets), (&[0][..], vec![vec![1.0]]));
+        assert_eq!(notes, ["t.csv: 4 of 5 rows left out because a value is missing"]);
+    }
+
+    #[test]
+    fn cells_are_filled_with_training_means() {
+        let (encoded, notes) = apply(TEXT, Missing::Mean, true).unwrap();
+        assert_eq!(encoded.kept, [0, 1, 2, 4]);
+        assert_eq!((encoded.x.rows(), encoded.x.columns()), (4, 3));
+        let (u, v) = (1.0 / 3.0, 2.0 / 3.0);
+        assert_eq!(encoded.x.as_slice(), [1.0, 1.0, 0.0, 3.0, 0.0, 1.0, 3.0, u, v, 3.0, u, v]);
+        assert_eq!(encoded.labels.targets, [[1.0, 2.0, 3.0, 4.0]]);
+        assert_eq!(
+            notes,
+            [
+                "t.csv: 1 of 5 rows left out because the target is missing",
+                "t.csv: 4 missing cells in 3 rows filled with the training means (columns 'a', \
+                 'c')",
+            ]
+        );
+        // One row to predict, with nothing known about one column.
+        let (encoded, _) = apply("c,a\nu,\n", Missing::Mean, false).unwrap();
+        assert_eq!(encoded.x.as_slice(), [3.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn nothing_missing_is_nothing_to_say() {
+        for missing in [Missing::Error, Missing::Drop, Missing::Mean] {
+            let (encoded, notes) = apply("a,c,y\n1,u,1\n2,v,2\n", missing, true).unwrap();
+            assert_eq!((encoded.x.rows(), notes.len()), (2, 0));
+        }
+        // The target is not looked at unless it is asked for.
+        assert_eq!(apply("a,c,y\n1,u,\n", Missing::Error, false).unwrap().0.x.rows(), 1);
+    }
+
+    #[test]
+    fn errors() {
+        let advice = "; use --missing drop or --missing mean";
+        let cases = [
+            (
+                TEXT,
+                Missing::Error,
+                true,
+                format!(
+                    "t.csv, line 3, column 'a': the value is missing (and 4 \
+                     more cells in 3 rows){advice}"
+                ),
+            ),
+            (
+                "a,c,y\n1,u,\n",
+                Missing::Error,
+                true,
+                format!("t.csv, line 2, column 'y': the value is missing{advice}"),
+            ),
+            (
+                "a,c,y\n1,u,2\n,,2\n",
+                Missing::Error,
+                true,
+                format!(
+                    "t.csv, line 3, column 'a': the value is missing (and 1 more cell in 1 \
+                     row){advice}"
+                ),
+            ),
+            (
+                "a,c,y\n,u,2\n1,,2\n",
+                Missing::Drop,
+                false,
+                "t.csv: a value is missing in every row, so none is left".to_owned(),
+            ),
+            (
+                "a,c,y\n1,u,\n,v,?\n",
+                Missing::Mean,
+                true,
+                "t.csv: the target is missing in every row, so none is left".to_owned(),
+            ),
+        ];
+        for (text, missing, with_labels, message) in cases {
+            let error = apply(text, missing, with_labels).unwrap_err().to_string();
+            assert_eq!(error, message);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+"""Frames with texts, dates or gaps, as the numbers a model works on."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_array, validate_data
+
+from . import _checks, _frames, _raysum
+
+
+class Target(NamedTuple):
+    """Checked targets, and their names if they have any."""
+
+    values: np.ndarray
+    names: list[str] | None
+
+
+def is_new(estimator: Any, X: Any) -> bool:
+    """Whether X is more than numbers without gaps, so that a schema of it has to be inferred."""
+    return estimator.missing != "error" or (_frames.is_frame(X) and not _frames.is_plain(X))
+
+
+def is_known(estimator: Any, X: Any) -> bool:
+    """Whether X is read by the schema of the fitted model. An array of nothing but numbers need not
+    be, if the model has been fitted on nothing else.
+    """
+    if estimator.missing != "error":
+        return True
+    schema = estimator._description["schema"]
+    if schema is None or _frames.is_frame(X):
+        return schema is not None
+    return any(f["kind"]["type"] not in ("number", "boolean") for f in schema["features"])
+
+
+def training(
+    estimator: Any, X: Any, target: Target, floats: bool, least: int
+) -> _raysum.TrainingFrame:
+    """Infers the schema of X, and encodes it. `floats` tells whether the target came as floats."""
+    # The names of the columns are noted, in scikit-learn's way.
+    validate_data(estimator, X, reset=True, skip_check_array=True, y="no_validation")
+    named = hasattr(estimator, "feature_names_in_")
+    if _frames.is_frame(X):
+        _check_rows(X, least)
+        columns = _frames.columns(X, named)
+    else:
+        _checks.refuse_dates(X, "X")
+        params = {"dtype": np.float64, "ensure_all_finite": False, "estimator": estimator}
+        columns = _frames.array_columns(check_array(X, **params, ensure_min_samples=least))
+    y = target.values
+    several = y.ndim == 2
+    names = target.names or ([f"y{k}" for k in range(y.shape[1])] if several else ["y"])
+    taken = {column.name for column in columns}
+    targets = []
+    for name, values in zip(names, y.T if several else [y]):
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        targets.append((name, np.ascontiguousarray(values), floats))
+    return _raysum.read_frame(columns, named, targets, estimator.missing, least)
+
+
+def encoded(estimator: Any, X: Any) -> tuple[np.ndarray, list[int]]:
+    """X as the fitted model takes it, and the rows that are left out."""
+    described = estimator._description
+    schema, names = described["schema"], described["column_names"]
+    named = False
+    if schema is None:
+        columns = _frames.array_columns(_checks.known_numbers(estimator, X))
+    elif _frames.is_frame(X):
+        _check_rows(X, 1)
+        if schema["named"] and _is_encoded(X, schema, names):
+            params = {"dtype": np.float64, "ensure_all_finite": False, "estimator": estimator}
+            x = _checks.without_gaps(check_array(X[names], **params))
+            return _checks.finite(x, names), []
+        named = all(isinstance(name, str) for name in X.columns)
+        columns = _frames.columns(X, named)
+    else:
+        _checks.refuse_dates(X, "X")
+        X = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False)
+        is_text = X.dtype.kind not in "biuf"
+        columns = _frames.object_columns(X) if is_text else _frames.array_columns(X)
+    x, left_out, notes = estimator._model.encode(columns, named, len(X), estimator.missing)
+    tell(notes, stacklevel=6)
+    return x, left_out
+
+
+def _is_encoded(X: Any, schema: dict[str, Any], encoded: list[str]) -> bool:
+    """Whether a frame has the columns of X as the model works on them, and not the user's."""
+    there = set(X.columns)
+    used = {f["name"] for f in schema["features"] if f["kind"]["type"] != "identifier"}
+    return set(encoded) <= there and not used <= there
+
+
+def tell(notes: list[tuple[bool, str]], stacklevel: int) -> None:
+    """Warns of what may not be what the user wants."""
+    for is_warning, note in notes:
+        if is_warning:
+            warnings.warn(note, UserWarning, stacklevel=stacklevel)
+
+
+def _check_rows(X: Any, least: int) -> None:
+    if len(X) < least:
+        raise ValueError(
+            f"Found array with {len(X)} sample(s) (shape={X.shape}) while a minimum of {least} is "
+            "required."
+        )
