@@ -148,7 +148,7 @@ impl Model {
             Change::Remove => seen.saturating_sub(count),
             Change::Replace => count,
         };
-        self.report.log_marginal_likelihood = likelihood;
+        self.report.log_marginal_likelihood = likelihood + self.report.copies;
         self.posterior = posterior.into();
         Ok(())
     }

@@ -8,8 +8,8 @@ use crate::engine::weight::Statistics;
 use crate::engine::{self, Observations, Tensor};
 use crate::error::{Error, Result};
 use crate::model::{FitReport, Model};
-use crate::objective::{Hyperparameters, Layout};
 use crate::online::Part;
+use crate::parameters::{Hyperparameters, Parameters};
 use crate::project::Projections;
 use crate::scale::Scaler;
 use crate::views::Views;
@@ -37,6 +37,8 @@ struct Metadata {
     scaler: Scaler,
     report: FitReport,
     relevance: Vec<f64>,
+    #[serde(default)]
+    groups: Vec<usize>,
     column_names: Option<Vec<String>>,
     attachments: BTreeMap<String, serde_json::Value>,
 }
@@ -93,6 +95,7 @@ impl Model {
             scaler: self.scaler.clone(),
             report: self.report.clone(),
             relevance: self.relevance.clone(),
+            groups: self.groups.clone(),
             column_names: self.column_names.clone(),
             attachments: self.attachments.clone(),
         }
@@ -193,26 +196,30 @@ fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Mod
     let projections = Projections::new(views, metadata.degrees.clone())?;
     check_scaler(&metadata, columns)?;
     metadata.config.check()?;
-    let layout = Layout::new(&metadata.config, projections)?;
-    layout.check(&metadata.hyperparameters)?;
-    let prior = layout.prior(&metadata.hyperparameters);
+    let parameters = Parameters::new(&metadata.config, projections)?;
+    parameters.check(&metadata.hyperparameters)?;
+    let prior = parameters.prior(&metadata.hyperparameters);
     let strip = |t: &Tensor| {
         let name = t.name.strip_prefix(POSTERIOR)?.to_string();
         Some(Tensor { name, ..t.clone() })
     };
     let posterior: Vec<Tensor> = tensors.iter().filter_map(strip).collect();
     let posterior = engine::load(&metadata.engine, &prior, &posterior).map_err(Problem::Damaged)?;
+    let groups = match metadata.groups.len() {
+        0 => (0..columns).collect(),
+        _ => metadata.groups,
+    };
     let mut model = Model::new(
         metadata.config,
         metadata.scaler,
-        layout.projections().clone(),
+        parameters.projections().clone(),
         metadata.hyperparameters,
         prior,
         posterior,
         metadata.report,
     );
     model.version = metadata.raysum;
-    model.relevance = metadata.relevance;
+    (model.relevance, model.groups) = (metadata.relevance, groups);
     model.column_names = metadata.column_names;
     model.attachments = metadata.attachments;
     Ok(model)
@@ -220,8 +227,11 @@ fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Mod
 
 fn check_scaler(metadata: &Metadata, columns: usize) -> std::result::Result<(), Problem> {
     let names = metadata.column_names.as_ref();
-    let lengths = [metadata.scaler.x.len(), metadata.relevance.len()];
-    if lengths.iter().any(|l| *l != columns) || names.is_some_and(|n| n.len() != columns) {
+    let groups = &metadata.groups;
+    let relevant = groups.last().map_or(columns, |last| last.saturating_add(1));
+    let grouped = groups.is_empty() || (groups.len() == columns && groups.is_sorted());
+    let all = grouped && metadata.relevance.len() == relevant;
+    if !all || names.is_some_and(|n| n.len() != columns) {
         return Err(Problem::Damaged(format!("not everything is there for {columns} columns")));
     }
     let bad_scale = metadata.scaler.x.iter().any(|s| s.std < 0.0) || metadata.scaler.y.std <= 0.0;

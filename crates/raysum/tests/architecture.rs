@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 27] = [
+const ORDER: [&str; 24] = [
     "error",
     "named",
     "file",
@@ -21,13 +21,10 @@ const ORDER: [&str; 27] = [
     "basis",
     "engine",
     "config",
-    "objective",
+    "parameters",
     "metrics",
     "model",
     "online",
-    "search",
-    "stages",
-    "learn",
     "fit",
     "persist",
     "lib",

@@ -2,7 +2,7 @@
 //!
 //! `RAYSUM_BLESS=1` writes the files of the present format, once, when it is new.
 
-use raysum::{Config, Dataset, EngineChoice, FORMAT, Matrix, Model, SkiOptions};
+use raysum::{Config, Dataset, EngineChoice, FORMAT, Fit, Matrix, Model, SkiOptions};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -24,9 +24,8 @@ fn models() -> Vec<(&'static str, Vec<Model>)> {
     let weights: Vec<f64> = (0..24).map(|i| 1.0 + f64::from(i % 3)).collect();
     let preset = |name: &str| Config::preset(name).unwrap();
     let few = |name: &str, engine| Config { max_evaluations: Some(6), engine, ..preset(name) };
-    let fit = |config: Config, data: &Dataset<'_>| {
-        config.fit_targets(data, None, &mut |_| std::ops::ControlFlow::Continue(())).unwrap()
-    };
+    let fit =
+        |config: Config, data: &Dataset<'_>| Fit::new(&config).shared(true).run(data).unwrap();
     let data = Dataset::new(&x, &y).unwrap();
     let weighted = data.clone().weighted(&weights).unwrap();
     let both = [y.as_slice(), z.as_slice()];
