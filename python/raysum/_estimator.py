@@ -18,6 +18,17 @@ from ._progress import reporting
 from ._questions import Questions
 
 
+#: The fields of `history_`.
+HISTORY = [
+    ("target", int),
+    ("phase", "U8"),
+    ("rows", int),
+    ("search", int),
+    ("evaluation", int),
+    ("objective", float),
+]
+
+
 class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Gaussian-process regression by a sum of functions of one-dimensional projections.
 
@@ -28,7 +39,8 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
     Parameters
     ----------
     model : str, default="dpa-ard"
-        A configuration by name: "dpa-ard" (20 diverse directions, a length-scale per column),
+        A configuration by name: "dpa-ard" (diverse directions, one per column but at least 20 and at
+        most 100, and a length-scale per column),
         "ppr" (learned directions), "rpa-ard", "dpa", "rpa-1", "rpa-2", "rpa-3", "single-rp",
         "gam" (one function per column), "rbf-ard" and "imq-ard" (all columns in one kernel),
         "dpa-ard-ski" and "rpa-1-ski". The parameters below change parts of it; None leaves the
@@ -49,6 +61,11 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         Learn a weight per sub-kernel, if there are several; otherwise all weigh the same.
     learn_directions : bool, default=None
         Learn the directions too, from those chosen; `ard` must be False.
+    shrinkage : {"auto", "none"} or float, default="auto"
+        How length-scales are kept from following the noise of a table with few rows for its columns.
+        "auto" lets held-out rows choose, where there are fewer than 20 rows per length-scale; "none"
+        is the paper's objective; a number is the width of the prior that ties the logarithms of the
+        length-scales to their mean, and 0 makes them all equal.
     engine : {"auto", "dense", "weight", "ski"}, default=None
         Who does the algebra. "auto" takes the cheaper of "dense" (any model, up to 30,000 rows)
         and "weight" (linear in the rows); the results are the same. "ski" is the paper's.
@@ -60,10 +77,15 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
     max_evaluations : int, default=None
         Most evaluations of the likelihood per start.
     n_restarts : int, default=0
-        Further starting points of the search; the best marginal likelihood wins.
+        Further starting points of the search; the one with the highest marginal likelihood wins. On
+        many rows the search goes through parts of them, and the likelihood is compared on the next
+        part.
     subset : int, default=None
         Search hyperparameters on this many random rows; the model still learns from all. By
         default searches over more than 2,000 rows begin on half of them, at most 2,000.
+    independent : bool, default=True
+        Whether each of several targets has hyperparameters of its own, by a search of its own. False
+        lets them share all of them, the ratio of noise to signal too, at the cost of one search.
     noise_bounds : (float, float), default=(1e-4, 10.0)
         Range of the noise variance, as a share of the target's variance: never below the first,
         and above the second only against a prior that grows steep there.
@@ -94,15 +116,16 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         What was noticed about a frame with texts, dates or missing values: which columns became
         categories, which were left out. Not there after `load`.
     n_outputs_ : int
-        Number of targets. Several targets share their hyperparameters.
+        Number of targets.
     relevance_ : dict of str to float
-        How much each column matters, the most relevant first: shares of the root-mean-square
-        slope of the mean, per standard deviation of the column. An ndarray of one share per
-        target, if y has two dimensions.
+        How much each column of X matters, the most relevant first: half the mean squared change of
+        the prediction when the column's value is replaced by that of another training row, as a
+        share of the sum over columns. An ndarray of one share per target, if y has two dimensions.
     feature_importances_ : ndarray of shape (n_features_in_,)
         The same in the order of the columns, as scikit-learn names it; the mean over targets.
     directions_ : ndarray of shape (n_directions, len(encoded_names_))
-        The projections; a sub-kernel of degree D has D rows.
+        The projections; a sub-kernel of degree D has D rows. This and the next arrays have one more
+        dimension in front, for the targets, if y has two dimensions.
     degrees_ : list of int
         The degree of each sub-kernel.
     length_scales_ : ndarray
@@ -110,19 +133,23 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         `directions_`.
     weights_ : ndarray of shape (n_components,)
         The share of each sub-kernel in the prior variance.
-    scale_ : float
+    scale_ : float or ndarray of shape (n_outputs_,)
         The prior variance, as a share of the target's variance.
     noise_std_ : float or ndarray of shape (n_outputs_,)
-        Standard deviation of the noise, in the target's units.
+        Standard deviation of the noise of a row of weight 1, in the target's units.
     constant_ : float or ndarray of shape (n_outputs_,)
         What the functions are added to, in the target's units.
     engine_ : str
         The engine that holds the posterior.
-    n_iter_ : int
+    n_iter_ : int or ndarray of shape (n_outputs_,)
         Evaluations of the likelihood.
-    history_ : ndarray with the fields "rows", "start", "evaluation", "objective"
+    shrinkage_ : float or None, or list of them
+        The width of the prior that ties length-scales to their mean, as it was chosen: 0 where all
+        are equal, None where they are free.
+    history_ : ndarray with the fields "target", "phase", "rows", "search", "evaluation", "objective"
         The search, evaluation by evaluation, with the best objective so far: log marginal
-        likelihood plus log prior. Not there after `load`.
+        likelihood plus log prior. The phase is "held-out" while held-out rows choose the shrinkage,
+        then "search". Not there after `load`.
     log_marginal_likelihood_error_ : float or ndarray of shape (n_outputs_,)
         Standard error of `log_marginal_likelihood`: 0 but with the ski engine.
 
@@ -161,12 +188,14 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         ard: bool | None = None,
         learn_weights: bool | None = None,
         learn_directions: bool | None = None,
+        shrinkage: str | float = "auto",
         engine: str | None = None,
         ski: dict[str, Any] | None = None,
         optimizer: str = "lbfgs",
         max_evaluations: int | None = None,
         n_restarts: int = 0,
         subset: int | None = None,
+        independent: bool = True,
         noise_bounds: tuple[float, float] = (1e-4, 10.0),
         missing: str = "error",
         random_state: Any = 0,
@@ -181,12 +210,14 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         self.ard = ard
         self.learn_weights = learn_weights
         self.learn_directions = learn_directions
+        self.shrinkage = shrinkage
         self.engine = engine
         self.ski = ski
         self.optimizer = optimizer
         self.max_evaluations = max_evaluations
         self.n_restarts = n_restarts
         self.subset = subset
+        self.independent = independent
         self.noise_bounds = noise_bounds
         self.missing = missing
         self.random_state = random_state
@@ -215,7 +246,9 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The target, or several.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts; a row of weight 3 as three equal ones.
+            The weight of each row: a row of weight w has the noise variance of a row of weight 1,
+            divided by w. Equal rows count as one row with the sum of their weights, and a common
+            factor on all weights changes nothing but `noise_std_`.
         noise_std : float or array-like of shape (n_samples,), default=None
             Known standard deviation of each row's noise, in the target's units; for one target.
             Noise that the fit finds comes on top.
@@ -238,7 +271,10 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         _tables.tell(notes, stacklevel=3)
         with reporting(int(self.verbose)) as progress:
             threads = _inputs.threads(self.n_jobs)
-            model, history = _raysum.fit(given.rows, settings, threads, progress, checkpoint)
+            shared = not self.independent
+            model, history = _raysum.fit(
+                given.rows, settings, threads, shared, given.frame, progress, checkpoint
+            )
         if given.frame is None:
             names = getattr(seen, "feature_names_in_", None)
             columns = None if names is None else list(names)
@@ -247,8 +283,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
             model = model.of_frame(given.frame)
         self._take(model, given.dimensions == 2)
         self.notes_ = [note for _, note in notes]
-        fields = [("rows", int), ("start", int), ("evaluation", int), ("objective", float)]
-        self.history_ = np.array(history, dtype=fields)
+        self.history_ = np.array(history, dtype=HISTORY)
         self._warn()
         return self
 
@@ -268,7 +303,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts.
+            The weight of each row.
         noise_std : float or array-like of shape (n_samples,), default=None
             Known standard deviation of each row's noise.
 
@@ -352,26 +387,29 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
             del self.feature_names_in_
         self.encoded_names_ = d["column_names"] or [f"x{i}" for i in range(d["columns"])]
         names = names if named else [f"x{i}" for i in range(len(widths))]
-        found = d["hyperparameters"][0]
-        self._noise_stds = d["noise_std"]
+        self._noise_stds = d["observation_noise_std"]
         self.n_outputs_ = len(self._noise_stds)
         self._several = self.n_outputs_ > 1 if several is None else several
         self.engine_ = d["engine"]
-        self.n_iter_ = d["report"]["evaluations"]
-        self.directions_ = model.directions()
+        self.n_iter_ = self._each([report["evaluations"] for report in d["reports"]])
+        chosen = [report["shrinkage"] for report in d["reports"]]
+        self.shrinkage_ = chosen if self._several else chosen[0]
+        self.directions_ = self._join(model.directions(), axis=0)
         self.degrees_ = d["degrees"]
-        scales = found["column_length_scales"] or found["length_scales"]
-        self.length_scales_ = np.array(scales)
-        variances = np.array(found["variances"])
-        self.scale_ = float(variances.sum())
-        self.weights_ = variances / self.scale_
-        self.noise_std_ = self._each(self._noise_stds)
+        found = d["hyperparameters"]
+        scales = [h["column_length_scales"] or h["length_scales"] for h in found]
+        self.length_scales_ = self._join([np.array(each) for each in scales], axis=0)
+        variances = [np.array(h["variances"]) for h in found]
+        self.scale_ = self._each([each.sum() for each in variances])
+        self.weights_ = self._join([each / each.sum() for each in variances], axis=0)
+        self.noise_std_ = self._each(d["noise_std"])
         self.constant_ = self._each(d["constant"])
         self.log_marginal_likelihood_error_ = self._each(d["likelihood_error"])
         ends = np.cumsum([0, *widths])
-        shares = np.stack(
-            [np.sum(np.array(d["relevance"])[:, a:b], axis=1) for a, b in pairwise(ends)], axis=1
-        )
+        relevance = np.array(d["relevance"])
+        # The columns of a category have one share together; what identifies rows has none.
+        groups = [sorted(set(d["groups"][a:b])) for a, b in pairwise(ends)]
+        shares = np.stack([relevance[:, group].sum(axis=1) for group in groups], axis=1)
         self.feature_importances_ = shares.mean(axis=0)
         order = np.argsort(-self.feature_importances_, kind="stable")
         self.relevance_ = {
@@ -380,13 +418,14 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
 
     def _warn(self) -> None:
         """Says what a person should know of the search."""
-        report = self._description["report"]
-        if report["hit_limit"]:
+        reports = self._description["reports"]
+        if any(report["hit_limit"] for report in reports):
             warnings.warn(
                 "the search ended at its limit of evaluations; raise max_evaluations",
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        report = max(reports, key=lambda report: report["unconverged"])
         if report["unconverged"]:
             warnings.warn(
                 f"conjugate gradients did not converge at {report['unconverged']} of "

@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._raysum import Progress
+    from ._raysum import Progress, Step
 
-Searched = tuple[int, int, int, int, int]
+#: What a fit does, by the name of its phase.
+PHASES = {"held-out": "choosing the shrinkage by held-out rows", "search": "fit"}
+#: A bar shows the share of the work that is done.
+FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
 
 @contextmanager
@@ -24,12 +27,10 @@ def reporting(verbose: int) -> Iterator[Progress | None]:
         yield _Lines(1 if verbose > 1 else 10)
         return
 
-    def advance(searched: Searched, later: float, objective: float) -> None:
-        rows, start, starts, _evaluations, _limit = searched
-        where = f"fit on {rows} rows" + (f", start {start + 1} of {starts}" if starts > 1 else "")
-        bar.set_description_str(where, refresh=False)
-        bar.set_postfix_str(f"objective {objective:.6g}", refresh=False)
-        bar.update()
+    def advance(step: Step, all_rows: int, done: float) -> None:
+        bar.set_description_str(_where(step, all_rows), refresh=False)
+        bar.set_postfix_str(f"objective {step[-1]:.6g}", refresh=False)
+        bar.update(done - bar.n)
 
     try:
         yield advance
@@ -42,8 +43,13 @@ def _bar():
         from tqdm.auto import tqdm
     except ImportError:
         return None
-    # How many evaluations a search takes is not known before it ends.
-    return tqdm(unit=" evaluations", desc="fit")
+    return tqdm(total=1.0, desc="fit", bar_format=FORMAT)
+
+
+def _where(step: Step, all_rows: int) -> str:
+    _target, phase, rows, *_ = step
+    part = f"{rows} of {all_rows}" if rows < all_rows else f"{rows}"
+    return f"{PHASES[phase]} on {part} rows"
 
 
 class _Lines:
@@ -51,11 +57,12 @@ class _Lines:
 
     def __init__(self, every: int) -> None:
         self.every = every
+        self.count = 0
 
-    def __call__(self, searched: Searched, later: float, objective: float) -> None:
-        rows, start, starts, evaluations, _limit = searched
-        if evaluations % self.every and evaluations > 1:
+    def __call__(self, step: Step, all_rows: int, done: float) -> None:
+        self.count += 1
+        if self.count % self.every and self.count > 1:
             return
-        begun = f"start {start + 1} of {starts}, " if starts > 1 else ""
-        line = f"fit on {rows} rows: {begun}evaluation {evaluations}, objective {objective:.6g}"
-        print(line, file=sys.stderr, flush=True)
+        *_, evaluation, objective = step
+        line = f"{_where(step, all_rows)}: evaluation {evaluation}, objective {objective:.6g}"
+        print(f"{line}, {100 * done:.0f} % done", file=sys.stderr, flush=True)

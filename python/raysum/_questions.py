@@ -48,6 +48,7 @@ class Questions(TransformerMixin):
         return_cov: bool = False,
         interval: float | None = None,
         noise_std: Any = None,
+        return_extrapolation: bool = False,
     ) -> Any:
         """Predict the target, with its uncertainty if asked for.
 
@@ -67,6 +68,10 @@ class Questions(TransformerMixin):
         noise_std : float or array-like of shape (n_samples,), default=None
             Known standard deviation of the noise at these rows, in the target's units. It comes
             on top of the noise that the fit has found.
+        return_extrapolation : bool, default=False
+            Also return how far each row is outside the range of the training rows: the largest
+            distance over its columns, in standard deviations of the column; 0 inside. Predictions
+            far outside are guesses, and their intervals are those of the prior.
 
         Returns
         -------
@@ -78,6 +83,8 @@ class Questions(TransformerMixin):
             Covariances, with `return_cov`.
         lower, upper : ndarrays of the same shape as `mean`
             Ends of the interval, with `interval`.
+        extrapolation : ndarray of shape (n_samples,)
+            Distances beyond the training rows, with `return_extrapolation`.
 
         Examples
         --------
@@ -88,6 +95,9 @@ class Questions(TransformerMixin):
         >>> mean, lower, upper = gp.predict([[2.0], [20.0]], interval=0.95)
         >>> print(np.round(mean[0], 2), upper[1] - lower[1] > upper[0] - lower[0])
         0.91 True
+        >>> mean, beyond = gp.predict([[2.0], [20.0]], return_extrapolation=True)
+        >>> print(np.round(beyond, 1))
+        [0.  7.9]
         """
         if return_cov and (return_std or interval is not None):
             raise ValueError("return_cov goes neither with return_std nor with interval.")
@@ -98,11 +108,13 @@ class Questions(TransformerMixin):
         if return_cov:
             # The covariance, and what it is made from.
             self._require("the covariance of predictions", len(X), 2 * len(X) + 2)
-            return self._with_covariance(X, threads, known)
+            answer = self._with_covariance(X, threads, known)
+            return (*answer, self._model.extrapolation(X, threads)) if return_extrapolation else answer
         only_mean = not return_std and interval is None
         self._require("predictions", len(X), 1 if only_mean else 4)
         if only_mean:
-            return self._join(self._model.mean(X, threads))
+            mean = self._join(self._model.mean(X, threads))
+            return (mean, self._model.extrapolation(X, threads)) if return_extrapolation else mean
         answers = self._model.predict(X, threads, known, interval)
         parts = [[mean for mean, _, _ in answers]]
         if return_std:
@@ -111,7 +123,10 @@ class Questions(TransformerMixin):
         if ends:
             parts.append([lower for lower, _ in ends])
             parts.append([upper for _, upper in ends])
-        return tuple(self._join(part) for part in parts)
+        joined = [self._join(part) for part in parts]
+        if return_extrapolation:
+            joined.append(self._model.extrapolation(X, threads))
+        return tuple(joined)
 
     def _with_covariance(self, X: np.ndarray, threads: int, known: Any) -> Any:
         means, covariances = [], []
@@ -314,5 +329,5 @@ class Questions(TransformerMixin):
         check_is_fitted(self)
         return self._each(self._description["log_marginal_likelihood"])
 
-    def _each(self, values: list[float]) -> Any:
-        return np.array(values) if self._several else float(values[0])
+    def _each(self, values: list[Any]) -> Any:
+        return np.array(values) if self._several else values[0]

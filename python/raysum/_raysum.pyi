@@ -12,7 +12,9 @@ Rows: TypeAlias = tuple[Array, list[Array], Array | None, Array | None]
 Column: TypeAlias = tuple[str, str, Any, int]
 Target: TypeAlias = tuple[str, Array, bool]
 Note: TypeAlias = tuple[bool, str]
-Progress: TypeAlias = Callable[[tuple[int, int, int, int, int], float, float], object]
+#: Target, phase, rows, number of the search, evaluation, objective.
+Step: TypeAlias = tuple[int, str, int, int, int, float]
+Progress: TypeAlias = Callable[[Step, int, float], object]
 
 def names() -> dict[str, list[str]]: ...
 def preset(name: str) -> str: ...
@@ -23,9 +25,11 @@ def fit(
     rows: Rows,
     settings: dict[str, Any],
     threads: int,
+    shared: bool,
+    frame: TrainingFrame | None = None,
     progress: Progress | None = None,
     checkpoint: str | PathLike[str] | None = None,
-) -> tuple[Model, list[tuple[int, int, int, float]]]: ...
+) -> tuple[Model, list[Step]]: ...
 
 @final
 class TrainingFrame:
@@ -58,7 +62,8 @@ class Model:
         self, columns: Sequence[Column], named: bool, rows: int, missing: str
     ) -> tuple[Array, list[int], list[Note]]: ...
     def describe(self) -> str: ...
-    def directions(self) -> Array: ...
+    def directions(self) -> list[Array]: ...
+    def extrapolation(self, x: Array, threads: int) -> Array: ...
     def mean(self, x: Array, threads: int) -> list[Array]: ...
     def predict(
         self,

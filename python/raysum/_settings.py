@@ -39,12 +39,14 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "ard": ["boolean", None],
     "learn_weights": ["boolean", None],
     "learn_directions": ["boolean", None],
+    "shrinkage": [StrOptions({"auto", "none"}), Interval(Real, 0, None, closed="left")],
     "engine": [_named("engine"), None],
     "ski": [dict, None],
     "optimizer": [_named("optimizer")],
     "max_evaluations": [_count(1), None],
     "n_restarts": [_count(0, 1000)],
     "subset": [_count(2), None],
+    "independent": ["boolean"],
     "noise_bounds": ["array-like"],
     "missing": [StrOptions({"error", "drop", "mean"})],
     "random_state": [_count(0, _inputs.LARGEST_SEED), "random_state"],
@@ -81,6 +83,7 @@ def settings(estimator: Any) -> dict[str, Any]:
         "ard": _flag(e.ard),
         "learn_weights": _flag(e.learn_weights),
         "learn_directions": _flag(e.learn_directions),
+        "shrinkage": _shrinkage(e.shrinkage),
         "engine": e.engine,
         "optimizer": e.optimizer,
         "max_evaluations": e.max_evaluations,
@@ -109,6 +112,8 @@ def parameters(description: dict[str, Any]) -> dict[str, Any]:
         values = (ski[key] for key in ("grid", "probes", "tolerance", "iterations"))
         given = dict(zip(SKI_CONSTRAINTS, (*values, ski["exact_variance"])))
         found["ski"] = {key: value for key, value in given.items() if value is not None}
+    shrinkage = config["shrinkage"]
+    found["shrinkage"] = shrinkage if shrinkage in ("auto", "none") else float(shrinkage)
     found["optimizer"] = config["optimizer"]
     found["max_evaluations"] = config["max_evaluations"]
     found["subset"] = config["subset"]
@@ -120,6 +125,14 @@ def parameters(description: dict[str, Any]) -> dict[str, Any]:
 
 def _flag(value: Any) -> bool | None:
     return None if value is None else bool(value)
+
+
+def _shrinkage(given: Any) -> str:
+    if isinstance(given, str):
+        return given
+    if isinstance(given, (bool, np.bool_)) or not np.isfinite(given):
+        raise ValueError(f"shrinkage is {given!r}, but must be 'auto', 'none' or a number from 0.")
+    return repr(float(given))
 
 
 def _degrees(n_projections: Any, degrees: Any) -> str | None:

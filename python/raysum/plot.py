@@ -88,7 +88,7 @@ def components(
     effect = f"effect on {_target_name(gp, target)}"
     axs = _grid(len(shown), effect) if axs is None else _checked_axes(axs, len(shown), effect)
     for ax, j in zip(axs, shown):
-        view = _view(gp, X, j)
+        view = _view(gp, X, j, target)
         at = np.linspace(view.coordinate.min(), view.coordinate.max(), POINTS)
         some = view.coordinate[:: -(-len(X) // POINTS)]
         path = view.centre + np.outer(np.append(at, some), view.step)
@@ -119,8 +119,9 @@ class _View(NamedTuple):
     title: str
 
 
-def _view(gp: ProjectedAdditiveGPRegressor, X: np.ndarray, j: int) -> _View:
-    direction = gp.directions_[sum(gp.degrees_[:j])]
+def _view(gp: ProjectedAdditiveGPRegressor, X: np.ndarray, j: int, target: int) -> _View:
+    directions = _of_target(gp.directions_, target, 2)
+    direction = directions[sum(gp.degrees_[:j])]
     scales = gp._description["columns_scales"]
     centre = np.array([column["mean"] for column in scales])
     scale = np.array([column["std"] for column in scales])
@@ -128,17 +129,22 @@ def _view(gp: ProjectedAdditiveGPRegressor, X: np.ndarray, j: int) -> _View:
         column = int(np.flatnonzero(direction)[0])
         centre[column] = 0.0
         step = (direction != 0).astype(float)
-        title = f"direction {j}" if np.count_nonzero(gp.directions_[:, column]) > 1 else ""
+        title = f"direction {j}" if np.count_nonzero(directions[:, column]) > 1 else ""
         label = _labels(gp.encoded_names_, 24)[column]
         return _View(X[:, column], centre, step, label, title)
     if gp._description["config"]["ard"]:
-        direction = direction / gp.length_scales_
+        direction = direction / _of_target(gp.length_scales_, target, 1)
     # A column that was constant in the fit says nothing of where a row is.
     direction = np.where(scale > 0, direction, 0.0)
     scale = np.where(scale > 0, scale, 1.0)
     step = direction * scale / (direction @ direction or 1.0)
     coordinate = (X - centre) @ (direction / scale)
     return _View(coordinate, centre, step, f"direction {j}", _largest(gp, direction))
+
+
+def _of_target(values: np.ndarray, target: int, dimensions: int) -> np.ndarray:
+    """What belongs to one target: with several there is one more dimension in front."""
+    return values if values.ndim == dimensions else values[target]
 
 
 def _largest(gp: ProjectedAdditiveGPRegressor, direction: np.ndarray) -> str:
@@ -348,7 +354,9 @@ def _chance(ax: Axes, rows: int) -> None:
 
 
 def convergence(gp: ProjectedAdditiveGPRegressor, ax: Axes | None = None) -> Axes:
-    """Draw the search for hyperparameters: `gp.history_`, a line for each start and stage.
+    """Draw the search for hyperparameters: `gp.history_`, a line for each search.
+
+    A search on many rows goes through parts of them; lines of the same part share a colour.
 
     The objective is the log marginal likelihood and log prior, the best so far; compare it at the
     same number of rows only. The lowest tenth, where searches come from, is below the picture.
@@ -374,23 +382,26 @@ def convergence(gp: ProjectedAdditiveGPRegressor, ax: Axes | None = None) -> Axe
     >>> gp = ProjectedAdditiveGPRegressor(n_restarts=1).fit(X, np.sin(X[:, 0]))
     >>> ax = plot.convergence(gp)
     >>> [line.get_label() for line in ax.lines]
-    ['start 1', 'start 2']
+    XXX
     """
     check_is_fitted(gp)
     if not hasattr(gp, "history_"):
         raise ValueError("the model has no history_: it comes from a file, which keeps none.")
     ax = _subplots(4.2, 3.0)[1] if ax is None else ax
-    _draw_searches(ax, gp.history_)
-    _look_at_the_end(ax, gp.history_)
+    # What held-out rows were tried with says nothing of where the search went.
+    history = gp.history_[gp.history_["phase"] == "search"]
+    _draw_searches(ax, history)
+    _look_at_the_end(ax, history)
     ax.set(xlabel="evaluation", ylabel="best objective so far")
     ax.locator_params(axis="x", integer=True)
     return ax
 
 
 def _draw_searches(ax: Axes, history: np.ndarray) -> None:
-    """A line for each search; those of the same start and rows share a colour."""
+    """A line for each search; those of the same target and rows share a colour."""
     colours: dict[str, str] = {}
-    begins = np.flatnonzero(history["evaluation"] == 1)
+    same = history[["target", "search"]]
+    begins = np.flatnonzero(np.append(True, same[1:] != same[:-1]))
     for first, search in zip(begins, np.split(history, begins[1:])):
         name = _search_name(search, history)
         # A legend leaves out what begins with an underscore.
@@ -405,8 +416,8 @@ def _draw_searches(ax: Axes, history: np.ndarray) -> None:
 
 
 def _search_name(search: np.ndarray, history: np.ndarray) -> str:
-    """What sets it apart: its start, or its number of rows, or both."""
-    parts = [f"start {search['start'][0] + 1}"] if np.ptp(history["start"]) else []
+    """What sets it apart: its target, or its number of rows, or both."""
+    parts = [f"target {search['target'][0]}"] if np.ptp(history["target"]) else []
     if np.ptp(history["rows"]) or not parts:
         parts.append(f"{search['rows'][0]} rows")
     return ", ".join(parts)

@@ -95,7 +95,8 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "FILE", value_parser = file())]
     pub(crate) y: Option<PathBuf>,
 
-    /// A column that says how often each row counts: 2 is as good as the row twice
+    /// A column with the weight of each row: a row of weight 2 has half the noise variance of a row
+    /// of weight 1; a common factor changes nothing else
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub(crate) weights: Option<String>,
 
@@ -227,10 +228,10 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "FILE", value_parser = file())]
     pub(crate) checkpoint: Option<PathBuf>,
 
-    /// Give each of several targets hyperparameters of its own, by a search of its own; without it
-    /// they share them all, the ratio of noise to signal too
+    /// Let several targets share all hyperparameters, the ratio of noise to signal too, at the cost
+    /// of one search; without it each has a search of its own
     #[arg(long)]
-    pub(crate) independent: bool,
+    pub(crate) shared: bool,
 
     /// The model; see below
     #[arg(

@@ -42,7 +42,8 @@ impl Voice {
 /// Runs a command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let voice = Voice { quiet: args.quiet, verbose: args.verbose, json: args.json };
-    voice.notes(threads::start(args.threads).context("cannot start the threads")?.as_slice());
+    let note = threads::start(args.threads).context("cannot start the threads")?;
+    note.iter().for_each(|note| voice.note(note));
     match &args.command {
         Command::Fit(args) => fit::run(args, voice),
         Command::Predict(args) => predict::run(args, voice),

@@ -11,6 +11,18 @@ pub(crate) fn engine(model: &Model) -> String {
     }
 }
 
+/// How far length-scales differ from one another.
+pub(crate) fn length_scales(model: &Model) -> String {
+    let per_column = !model.hyperparameters().column_length_scales.is_empty();
+    match (model.report().shrinkage, per_column) {
+        (Some(0.0), true) => "one for all columns".into(),
+        (Some(0.0), false) => "one for all projections".into(),
+        (Some(width), _) => format!("tied, by a prior of width {width}"),
+        (None, true) => "one per column".into(),
+        (None, false) => "one per projection".into(),
+    }
+}
+
 /// The log marginal likelihood, with its standard error where it is an estimate.
 pub(crate) fn likelihood(model: &Model) -> String {
     let value = style::number(model.log_marginal_likelihood());
@@ -51,7 +63,7 @@ pub(crate) fn relevance(model: &Model, most: usize) -> String {
             let length = if top > 0.0 { share / top } else { 0.0 };
             let bar = style::bar(length, 24);
             let padding = " ".repeat(24 - bar.chars().count());
-            vec![model.column_name(i), format!("{:.1} %", 100.0 * share), bar + &padding]
+            vec![model.feature_name(i), format!("{:.1} %", 100.0 * share), bar + &padding]
         })
         .collect();
     let mut text = style::columns(&rows);

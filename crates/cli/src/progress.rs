@@ -3,7 +3,7 @@
 use crate::commands::Voice;
 use crate::{output, style};
 use indicatif::{ProgressBar, ProgressStyle};
-use raysum::Progress;
+use raysum::{Phase, Progress};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,6 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 /// Shows how a job goes on, on standard error.
 pub(crate) struct Reporter {
     surface: Surface,
-    stage: Stage,
 }
 
 enum Surface {
@@ -25,39 +24,10 @@ enum Surface {
     Lines { label: String, every: Duration, started: Instant, last: Instant },
 }
 
-/// The clock of one stage of a search: what an evaluation on its rows takes.
-#[derive(Default)]
-struct Stage {
-    rows: usize,
-    start: u32,
-    /// When the stage's first evaluation was done.
-    since: Option<Instant>,
-}
-
-impl Stage {
-    /// Seconds that are left, or nothing while one evaluation is all there is to go by.
-    fn left(&mut self, p: &Progress) -> Option<f64> {
-        if self.since.is_none() || (self.rows, self.start) != (p.rows, p.start) {
-            *self = Self { rows: p.rows, start: p.start, since: Some(Instant::now()) };
-            return None;
-        }
-        let each = self.since?.elapsed().as_secs_f64() / (p.evaluations - 1).max(1) as f64;
-        let usual = expected(p);
-        let other_starts = f64::from(p.starts - p.start - 1) * usual as f64;
-        Some(each * ((usual - p.evaluations) as f64 + other_starts + p.later))
-    }
-}
-
-/// How many evaluations a search usually takes: a third of a generous limit, or all of a tight one.
-fn expected(p: &Progress) -> usize {
-    let usual = if p.limit > 30 { p.limit / 3 } else { p.limit };
-    usual.max(p.evaluations + p.evaluations / 4).min(p.limit.max(p.evaluations))
-}
-
 impl Reporter {
     /// A reporter for a job with this name.
     pub(crate) fn new(label: &str, voice: Voice) -> Self {
-        Self { surface: Self::surface(label, voice), stage: Stage::default() }
+        Self { surface: Self::surface(label, voice) }
     }
 
     fn surface(label: &str, voice: Voice) -> Surface {
@@ -81,22 +51,24 @@ impl Reporter {
 
     /// After an evaluation of a fit.
     pub(crate) fn evaluation(&mut self, p: &Progress) {
-        let left = self.stage.left(p);
-        let text = |_: Duration| {
-            let start = if p.starts > 1 {
-                format!("start {} of {}, ", p.start + 1, p.starts)
+        let text = |elapsed: Duration| {
+            let what = match p.phase {
+                Phase::HeldOut => "choosing the shrinkage by held-out rows",
+                Phase::Search => "searching",
+            };
+            let rows = if p.rows < p.all_rows {
+                format!("{} of {} rows", p.rows, p.all_rows)
             } else {
-                String::new()
+                format!("{} rows", p.rows)
             };
             let objective = style::number(p.objective);
-            let left =
-                left.map_or(String::new(), |s| format!(", about {} left", style::seconds(s)));
+            let (done, count) = (100.0 * p.done, p.evaluations);
+            let left = time_left(elapsed, p.done).map(|s| format!(", {s}")).unwrap_or_default();
             format!(
-                "{} rows, {start}evaluation {}, objective {objective}{left}",
-                p.rows, p.evaluations
+                "{done:.0} %, {what} on {rows}, evaluation {count}, objective {objective}{left}"
             )
         };
-        self.show(p.evaluations as u64, expected(p) as u64, text);
+        self.show((1000.0 * p.done) as u64, 1000, text);
     }
 
     /// After `done` of `all` equal parts of a job.
@@ -111,8 +83,8 @@ impl Reporter {
     /// After this share of a long job, the last of it some part of a whole.
     pub(crate) fn share(&mut self, share: f64, part: &str) {
         let text = |elapsed: Duration| {
-            let left = elapsed.as_secs_f64() * (1.0 / share.max(1e-9) - 1.0);
-            format!("{:.0} %, {part}, about {} left", 100.0 * share, style::seconds(left))
+            let left = time_left(elapsed, share).map(|s| format!(", {s}")).unwrap_or_default();
+            format!("{:.0} %, {part}{left}", 100.0 * share)
         };
         self.show((1000.0 * share) as u64, 1000, text);
     }
@@ -141,4 +113,12 @@ impl Reporter {
             bar.finish_and_clear();
         }
     }
+}
+
+/// How long the rest takes, if so much is done after so long; nothing while that is a guess.
+fn time_left(elapsed: Duration, done: f64) -> Option<String> {
+    (done > 0.02).then(|| {
+        let left = elapsed.as_secs_f64() * (1.0 / done - 1.0);
+        format!("about {} left", style::seconds(left))
+    })
 }

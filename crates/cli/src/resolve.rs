@@ -41,7 +41,7 @@ pub(crate) struct FitJob<'a> {
     pub(crate) output: Option<&'a Path>,
     pub(crate) checkpoint: Option<&'a Path>,
     pub(crate) holdout: f64,
-    pub(crate) independent: bool,
+    pub(crate) shared: bool,
 }
 
 /// A cross-validation.
@@ -51,7 +51,6 @@ pub(crate) struct EvaluateJob<'a> {
     pub(crate) models: Vec<(&'a str, Config)>,
     pub(crate) folds: usize,
     pub(crate) repeats: u32,
-    pub(crate) seed: u64,
 }
 
 /// Rows for a saved model, which are answered one after another.
@@ -149,7 +148,7 @@ impl FitArgs {
             output,
             checkpoint,
             holdout: self.holdout,
-            independent: self.independent,
+            shared: self.shared,
         })
     }
 }
@@ -169,7 +168,6 @@ impl EvaluateArgs {
             table: self.table.resolve(),
             folds: self.folds as usize,
             repeats: self.repeats,
-            seed: self.settings.seed,
         })
     }
 }

@@ -8,7 +8,7 @@
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use raysum::Progress;
+use raysum::{Phase, Progress};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -127,8 +127,7 @@ fn listen<T: Send>(
             Ok(Event::Done(result)) => return result,
             Ok(Event::Progress(p)) => {
                 if let Some(progress) = progress {
-                    let searched = (p.rows, p.start, p.starts, p.evaluations, p.limit);
-                    progress.call1((searched, p.later, p.objective))?;
+                    progress.call1((step(&p), p.all_rows, p.done))?;
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -138,6 +137,19 @@ fn listen<T: Send>(
         }
         py.check_signals()?;
     }
+}
+
+/// An evaluation of a search: its target, its phase, its rows, the number of the search, that of the
+/// evaluation in it, and the best objective so far.
+pub(crate) type Step = (usize, &'static str, usize, u32, usize, f64);
+
+/// Where a fit stands, as Python has it.
+pub(crate) fn step(p: &Progress) -> Step {
+    let phase = match p.phase {
+        Phase::HeldOut => "held-out",
+        Phase::Search => "search",
+    };
+    (p.target, phase, p.rows, p.search, p.evaluations, p.objective)
 }
 
 /// Waits for a cancelled job, but not for long.

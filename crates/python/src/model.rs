@@ -3,13 +3,13 @@
 use crate::arrays::{Given, Rows, array, array_2d, matrix, slice};
 use crate::error::to_python;
 use crate::frame::{self, EncodedFrame, GivenColumn, TrainingFrame};
-use crate::job;
+use crate::job::{self, Step};
 use crate::settings::Settings;
 use crate::threads::{compute, pool};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use raysum::{Checkpoint, Dataset, Model as Fitted, Prediction, Progress, Result};
+use raysum::{Checkpoint, Dataset, Fit, Model as Fitted, Prediction, Progress, Result};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -27,31 +27,40 @@ type Array<'py> = Bound<'py, PyArray1<f64>>;
 type Array2<'py> = Bound<'py, PyArray2<f64>>;
 /// Mean, standard deviation, and the ends of an interval if it was asked for.
 type Predicted<'py> = (Array<'py>, Array<'py>, Option<(Array<'py>, Array<'py>)>);
-/// (rows, start, evaluations, objective) after each evaluation.
-type History = Vec<(usize, u32, usize, f64)>;
 
 /// Fits models to rows: the models, and how the search went.
 #[pyfunction]
-#[pyo3(signature = (rows, settings, threads, progress=None, checkpoint=None))]
+#[pyo3(signature = (rows, settings, threads, shared, frame=None, progress=None, checkpoint=None))]
 pub(crate) fn fit(
     py: Python<'_>,
     rows: Given<'_>,
     settings: Settings,
     threads: usize,
+    shared: bool,
+    frame: Option<&TrainingFrame>,
     progress: Option<&Bound<'_, PyAny>>,
     checkpoint: Option<PathBuf>,
-) -> PyResult<(Model, History)> {
+) -> PyResult<(Model, Vec<Step>)> {
+    let groups = frame.map(|frame| frame.schema.groups());
     let (config, rows, pool) = (settings.config()?, Rows::from(rows), pool(threads)?);
     let (mut targets, history) = job::run(py, progress, move |py, caller| {
         rows.borrow(py, false, |data| {
             let search = || {
-                let mut history = History::new();
+                let data = match &groups {
+                    Some(groups) => data.clone().grouped(groups)?,
+                    None => data.clone(),
+                };
+                let mut history = Vec::new();
                 let mut report = |p: &Progress| {
-                    history.push((p.rows, p.start, p.evaluations, p.objective));
+                    history.push(job::step(p));
                     caller.report(p)
                 };
                 let mut kept = checkpoint.as_ref().map(Checkpoint::open).transpose()?;
-                let models = config.fit_resumed(data, None, &mut report, kept.as_mut())?;
+                let mut fit = Fit::new(&config).shared(shared).progress(&mut report);
+                if let Some(kept) = &mut kept {
+                    fit = fit.checkpoint(kept);
+                }
+                let models = fit.run(&data)?;
                 if let Some(kept) = kept {
                     kept.remove();
                 }
@@ -192,11 +201,13 @@ impl Model {
             "features": first.features(),
             "degrees": first.projections().degrees(),
             "columns_scales": first.scaler().x,
-            "report": first.report(),
+            "groups": first.groups(),
+            "reports": each(|m| json!(m.report())),
             "hyperparameters": each(|m| json!(m.hyperparameters())),
             "target_names": each(|m| json!(m.target_name())),
             "relevance": each(|m| json!(m.relevance())),
             "noise_std": each(|m| json!(m.noise_std())),
+            "observation_noise_std": each(|m| json!(m.noise_std() / m.scaler().weight.sqrt())),
             "constant": each(|m| json!(m.constant())),
             "log_marginal_likelihood": each(|m| json!(m.log_marginal_likelihood())),
             "likelihood_error": each(|m| json!(m.likelihood_error())),
@@ -204,9 +215,21 @@ impl Model {
         described.to_string()
     }
 
-    /// The projections, one row per direction.
-    fn directions<'py>(&self, py: Python<'py>) -> PyResult<Array2<'py>> {
-        array_2d(py, self.targets[0].projections().matrix())
+    /// The projections of each target, one row per direction.
+    fn directions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Array2<'py>>> {
+        self.targets.iter().map(|model| array_2d(py, model.projections().matrix())).collect()
+    }
+
+    /// How far each row is outside the range of the training rows, in standard deviations.
+    fn extrapolation<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        threads: usize,
+    ) -> PyResult<Array<'py>> {
+        let x = matrix(&x)?;
+        // All targets were fitted on the same rows.
+        Ok(array(py, compute(py, threads, || self.targets[0].extrapolation(x))?))
     }
 
     /// The mean of each target at each row.

@@ -17,6 +17,7 @@ pub(crate) struct Settings {
     ard: Option<bool>,
     learn_weights: Option<bool>,
     learn_directions: Option<bool>,
+    shrinkage: String,
     engine: Option<String>,
     optimizer: String,
     max_evaluations: Option<usize>,
@@ -61,6 +62,7 @@ impl Settings {
             ard: self.ard.unwrap_or(preset.ard),
             learn_weights: self.learn_weights.unwrap_or(preset.learn_weights),
             learn_directions: self.learn_directions.unwrap_or(preset.learn_directions),
+            shrinkage: self.shrinkage.parse()?,
             engine: read::<EngineChoice>(self.engine.as_ref(), preset.engine)?,
             ski: SkiOptions {
                 grid: self.ski.grid.or(ski.grid),

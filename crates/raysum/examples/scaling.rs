@@ -4,15 +4,9 @@
 //!
 //! X ~ N(0, I) with 100 columns, y = Σ sin(x_i) + 0.01 ε. Prints one JSON object.
 
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
-use raysum::engine::auto::Auto;
-use raysum::engine::dense::Dense;
-use raysum::engine::ski::{Ski, SkiOptions};
-use raysum::engine::weight::Weight;
-use raysum::engine::{Engine, Observations};
-use raysum::optimize::{Adam, adam};
-use raysum::rng::{Purpose, stream};
-use raysum::{Config, Layout, Matrix, Projections, Scaler, StandardRows};
+use raysum::{Config, Dataset, Fit, Matrix, Optimizer, Progress, SkiOptions};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -23,54 +17,44 @@ const GRID: usize = 512;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, rows, steps] = arguments.as_slice() else {
-        return Err(
-            "give an engine (auto, dense, ski or weight), a number of rows and of steps".into()
-        );
+        return Err("give an engine (auto, dense, ski or weight), rows and steps".into());
     };
     let (rows, steps): (usize, usize) = (rows.parse()?, steps.parse()?);
-    let mut rng = stream(0, Purpose::Samples, 0);
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
     let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
     let x = Matrix::from_fn(rows, COLUMNS, |_, _| normal());
     let signal = |i: usize| x.row(i).iter().map(|v| v.sin()).sum::<f64>();
     let y: Vec<f64> = (0..rows).map(|i| signal(i) + 0.01 * normal()).collect();
 
-    let config = Config::preset("rpa-1")?;
-    let degrees = config.degrees.resolve(COLUMNS);
-    let projections = Projections::choose(config.directions, &degrees, COLUMNS, 0)?;
-    let layout = Layout::new(&config, projections)?;
-    let scaler = Scaler::fit((&x).into(), &y);
-    let standard = StandardRows::new((&x).into(), &scaler);
-    let y = scaler.apply_y(&y);
-    let mut engine: Box<dyn Engine> = match kind.as_str() {
-        "auto" => Box::new(Auto::new(standard, Observations::from(y))),
-        "dense" => Box::new(Dense::new(standard.block(0..rows), y)),
-        "ski" => {
-            let options = SkiOptions { grid: Some(GRID), ..SkiOptions::default() };
-            Box::new(Ski::new(standard, y, options, 0))
-        }
-        "weight" => Box::new(Weight::new(standard, Observations::from(y))),
-        other => return Err(format!("unknown engine {other}").into()),
+    let config = Config {
+        engine: kind.parse()?,
+        ski: SkiOptions { grid: Some(GRID), ..SkiOptions::default() },
+        optimizer: Optimizer::Adam,
+        // All rows in every step, as the paper does it.
+        subset: Some(rows),
+        max_evaluations: Some(steps),
+        ..Config::paper("rpa-1")?
     };
-    let start = layout.start();
-    // All of the steps, whether they still gain anything or not.
-    let options = Adam { evaluations: steps, tolerance: f64::NEG_INFINITY, ..Adam::default() };
     let clock = Instant::now();
-    let objective = |t: &[f64], g: &mut [f64]| layout.evaluate(engine.as_mut(), t, g);
-    let outcome = adam(&start, &options, objective, &mut |_| ControlFlow::Continue(()))?;
-    let seconds = clock.elapsed().as_secs_f64() / outcome.evaluations as f64;
-    // Only weight space has features to tell of.
-    let prior = layout.prior(&layout.hyperparameters(&outcome.point));
-    let features = match kind.as_str() {
-        "auto" | "weight" => engine.posterior(&prior)?.1.features(),
-        _ => None,
+    let (mut first, mut last, mut objective) = (0.0, 0.0, 0.0);
+    let mut progress = |progress: &Progress| {
+        last = clock.elapsed().as_secs_f64();
+        if progress.evaluations == 1 {
+            first = last;
+        }
+        objective = progress.objective;
+        ControlFlow::Continue(())
     };
+    let models = Fit::new(&config).progress(&mut progress).run(&Dataset::new(&x, &y)?)?;
+    let evaluations = models[0].report().evaluations;
     let result = serde_json::json!({
         "kind": format!("raysum {kind}"),
         "n": rows,
-        "iterations": outcome.evaluations,
-        "seconds_per_iteration": seconds,
-        "loss": outcome.value / rows as f64,
-        "features": features,
+        "iterations": evaluations,
+        // The first one waits for the rows to be standardised.
+        "seconds_per_iteration": (last - first) / (evaluations.max(2) - 1) as f64,
+        "loss": -objective / rows as f64,
+        "features": models[0].features(),
     });
     println!("{result}");
     Ok(())

@@ -1,4 +1,11 @@
-//! What to fit: one free configuration, and the paper's models as named presets over it.
+//! What to fit, and how: one free configuration.
+
+mod degrees;
+mod presets;
+mod shrinkage;
+
+pub use degrees::Degrees;
+pub use shrinkage::Shrinkage;
 
 use crate::engine::ski::SkiOptions;
 use crate::error::{Error, Result};
@@ -6,98 +13,7 @@ use crate::kernel::SubKernel;
 use crate::named;
 use crate::project::Directions;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::str::FromStr;
-
-/// A number, or the number of columns of X.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Count {
-    Number(usize),
-    Columns,
-}
-
-impl Count {
-    fn resolve(self, columns: usize) -> usize {
-        match self {
-            Count::Number(n) => n,
-            Count::Columns => columns,
-        }
-    }
-}
-
-impl fmt::Display for Count {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Count::Number(n) => write!(f, "{n}"),
-            Count::Columns => write!(f, "d"),
-        }
-    }
-}
-
-/// The degrees of the sub-kernels, as `J x D` groups: `20x1`, `4x1,4x2,4x3`; `d` stands for the
-/// number of columns: `dx1` is one sub-kernel per column, `1xd` one over all of them.
-///
-/// ```
-/// use raysum::Degrees;
-/// let degrees: Degrees = "2x1,1xd".parse()?;
-/// assert_eq!(degrees.resolve(5), [1, 1, 5]);
-/// # Ok::<(), raysum::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Degrees(Vec<(Count, Count)>);
-
-impl Degrees {
-    /// `j` one-dimensional sub-kernels.
-    pub fn ones(j: usize) -> Self {
-        Self(vec![(Count::Number(j), Count::Number(1))])
-    }
-
-    /// The degree of each sub-kernel for data with this many columns.
-    pub fn resolve(&self, columns: usize) -> Vec<usize> {
-        let groups = self.0.iter().map(|(j, d)| (j.resolve(columns), d.resolve(columns)));
-        groups.flat_map(|(j, d)| std::iter::repeat_n(d, j)).collect()
-    }
-}
-
-impl FromStr for Degrees {
-    type Err = Error;
-    fn from_str(text: &str) -> Result<Self> {
-        // A model of a million sub-kernels is a typing error; refuse it before it fills memory.
-        const MOST: usize = 1_000_000;
-        let count = |part: &str| match part.trim() {
-            "d" => Some(Count::Columns),
-            number => number.parse().ok().filter(|n| (1..=MOST).contains(n)).map(Count::Number),
-        };
-        let group = |part: &str| {
-            let (j, d) = part.split_once('x')?;
-            let (j, d) = (count(j)?, count(d)?);
-            (j.resolve(1) * d.resolve(1) <= MOST).then_some((j, d))
-        };
-        let groups: Option<Vec<_>> = text.split(',').map(group).collect();
-        groups.map(Self).ok_or_else(|| Error::Degrees { text: text.into() })
-    }
-}
-
-impl fmt::Display for Degrees {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let groups: Vec<_> = self.0.iter().map(|(j, d)| format!("{j}x{d}")).collect();
-        f.write_str(&groups.join(","))
-    }
-}
-
-impl TryFrom<String> for Degrees {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Degrees> for String {
-    fn from(degrees: Degrees) -> String {
-        degrees.to_string()
-    }
-}
 
 /// How hyperparameters are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -180,6 +96,9 @@ pub struct Config {
     /// model that they start from.
     #[serde(default)]
     pub learn_directions: bool,
+    /// How length-scales are kept from following noise.
+    #[serde(default = "no_shrinkage")]
+    pub shrinkage: Shrinkage,
     /// Which engine does the algebra.
     pub engine: EngineChoice,
     /// How the SKI engine works, where that is the engine.
@@ -203,151 +122,12 @@ pub struct Config {
     pub seed: u64,
 }
 
-/// What is learned beside one scale and the noise.
-#[derive(Clone, Copy)]
-enum Learned {
-    /// A length-scale per column.
-    Ard,
-    /// A length-scale and a weight per sub-kernel.
-    Weights,
-    /// Weights, and the directions.
-    Directions,
+/// Models that were saved before there was shrinkage had none.
+fn no_shrinkage() -> Shrinkage {
+    Shrinkage::None
 }
-
-/// A model with a name.
-#[derive(Clone, Copy)]
-struct Preset {
-    name: &'static str,
-    kernel: SubKernel,
-    degrees: &'static str,
-    directions: Directions,
-    learned: Learned,
-    engine: EngineChoice,
-    about: &'static str,
-}
-
-impl Preset {
-    const fn new(
-        name: &'static str,
-        degrees: &'static str,
-        directions: Directions,
-        learned: Learned,
-        about: &'static str,
-    ) -> Self {
-        let (kernel, engine) = (SubKernel::Rbf, EngineChoice::Auto);
-        Self { name, kernel, degrees, directions, learned, engine, about }
-    }
-
-    /// The same by the paper's own scalable inference.
-    const fn ski(self, name: &'static str, about: &'static str) -> Self {
-        Self { name, engine: EngineChoice::Ski, about, ..self }
-    }
-
-    const fn with(self, kernel: SubKernel) -> Self {
-        Self { kernel, ..self }
-    }
-}
-
-const PRESETS: [Preset; 13] = {
-    use Directions::{Axes, Diverse, Gaussian};
-    use Learned::{Ard, Weights};
-    let dpa_ard = Preset::new(
-        "dpa-ard",
-        "20x1",
-        Diverse,
-        Ard,
-        "20 diverse directions, a length-scale per column",
-    );
-    let rpa_1 = Preset::new(
-        "rpa-1",
-        "20x1",
-        Gaussian,
-        Weights,
-        "20 random directions, each with its own length-scale",
-    );
-    [
-        dpa_ard,
-        Preset::new(
-            "ppr",
-            "20x1",
-            Diverse,
-            Learned::Directions,
-            "20 learned directions, started from those of dpa-ard",
-        ),
-        Preset::new(
-            "rpa-ard",
-            "20x1",
-            Gaussian,
-            Ard,
-            "20 random directions, a length-scale per column",
-        ),
-        Preset::new(
-            "dpa",
-            "20x1",
-            Diverse,
-            Weights,
-            "20 diverse directions, each with its own length-scale",
-        ),
-        rpa_1,
-        Preset::new(
-            "rpa-2",
-            "4x1,4x2,4x3",
-            Gaussian,
-            Weights,
-            "random projections to 1, 2 and 3 dimensions",
-        ),
-        Preset::new(
-            "rpa-3",
-            "3x1,3x2,3x3,2x4,2x5,1x6",
-            Gaussian,
-            Weights,
-            "random projections to 1 to 6 dimensions",
-        ),
-        Preset::new("single-rp", "1x1", Gaussian, Weights, "one random direction (a baseline)"),
-        Preset::new("gam", "dx1", Axes, Ard, "one function per column"),
-        Preset::new(
-            "rbf-ard",
-            "1xd",
-            Axes,
-            Ard,
-            "the usual Gaussian process, all columns in one kernel",
-        ),
-        Preset::new("imq-ard", "1xd", Axes, Ard, "the limit of rpa-ard with ever more directions")
-            .with(SubKernel::Imq),
-        dpa_ard.ski("dpa-ard-ski", "dpa-ard by the paper's own inference (--engine ski)"),
-        rpa_1.ski("rpa-1-ski", "rpa-1 by the paper's own inference (--engine ski)"),
-    ]
-};
 
 impl Config {
-    /// The configuration with this name.
-    pub fn preset(name: &str) -> Result<Self> {
-        let all = PRESETS.map(|p| (p.name, p));
-        let Preset { kernel, degrees, directions, learned, engine, .. } =
-            named::find("model", &all, name)?;
-        Ok(Self {
-            kernel,
-            degrees: degrees.parse()?,
-            directions,
-            ard: matches!(learned, Learned::Ard),
-            learn_weights: !matches!(learned, Learned::Ard),
-            learn_directions: matches!(learned, Learned::Directions),
-            engine,
-            ski: SkiOptions::default(),
-            optimizer: Optimizer::Lbfgs,
-            subset: None,
-            max_evaluations: None,
-            starts: 1,
-            noise_bounds: (1e-4, 10.0),
-            seed: 0,
-        })
-    }
-
-    /// The presets with a few words on each.
-    pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
-        PRESETS.iter().map(|p| (p.name, p.about))
-    }
-
     /// Fails on settings that no data could be fitted with.
     pub fn check(&self) -> Result<()> {
         let (low, high) = self.noise_bounds;
@@ -385,46 +165,9 @@ impl Config {
     }
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        // The default's name is in the table above, which a test checks.
-        Self::preset("dpa-ard").expect("dpa-ard is a preset")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_preset_is_readable() {
-        let names: Vec<_> = Config::presets().map(|p| p.0).collect();
-        for name in
-            "rbf-ard imq-ard gam single-rp rpa-1 rpa-2 rpa-3 dpa rpa-ard dpa-ard ppr rpa-1-ski \
-             dpa-ard-ski"
-                .split_whitespace()
-        {
-            assert!(names.contains(&name));
-            Config::preset(name).unwrap().check().unwrap();
-        }
-        assert_eq!(Config::default(), Config::preset("dpa-ard").unwrap());
-        let e = Config::preset("svm").unwrap_err().to_string();
-        assert!(e.starts_with("unknown model 'svm'; known are: dpa-ard, "), "{e}");
-    }
-
-    #[test]
-    fn degrees_read_back_as_written() {
-        for text in ["20x1", "dx1", "1xd", "4x1,4x2,4x3", "dxd"] {
-            let degrees: Degrees = text.parse().unwrap();
-            assert_eq!(degrees.to_string(), text);
-        }
-        for text in
-            ["", "20", "x", "0x1", "1x0", "1x1,", "-1x1", "99999999x1", "999999x999999", "2X1"]
-        {
-            assert!(text.parse::<Degrees>().is_err(), "{text}");
-        }
-        assert_eq!("2x1,1x3".parse::<Degrees>().unwrap().resolve(9), [1, 1, 3]);
-    }
 
     #[test]
     fn impossible_settings_are_refused() {

@@ -4,7 +4,7 @@ mod distinct;
 mod store;
 mod view;
 
-pub(crate) use distinct::Distinct;
+pub(crate) use distinct::{Copies, Distinct};
 pub use store::RowStore;
 pub use view::MatrixRef;
 
@@ -119,6 +119,7 @@ pub struct Dataset<'a> {
     targets: Vec<&'a [f64]>,
     weights: Option<&'a [f64]>,
     noise_std: Option<&'a [f64]>,
+    groups: Option<&'a [usize]>,
 }
 
 impl<'a> Dataset<'a> {
@@ -159,10 +160,12 @@ impl<'a> Dataset<'a> {
                 return Err(Error::NotFiniteY { row, value: y[row] });
             }
         }
-        Ok(Self { x, targets: targets.to_vec(), weights: None, noise_std: None })
+        let (weights, noise_std, groups) = (None, None, None);
+        Ok(Self { x, targets: targets.to_vec(), weights, noise_std, groups })
     }
 
-    /// The same rows, of which row i counts as `weights[i]` equal ones would.
+    /// The same rows, of which row i has the noise variance σ²/`weights[i]`. A factor common to all
+    /// weights has no effect on predictions.
     pub fn weighted(self, weights: &'a [f64]) -> Result<Self> {
         check_rows(self.rows(), "weight", weights, |w| w > 0.0, "finite and above 0")?;
         Ok(Self { weights: Some(weights), ..self })
@@ -176,6 +179,25 @@ impl<'a> Dataset<'a> {
             return Err(Error::NoiseOfTargets);
         }
         Ok(Self { noise_std: Some(noise_std), ..self })
+    }
+
+    /// The same rows, where columns with the same number in `groups` belong together, such as those
+    /// of one category. The numbers count from 0 and are in order.
+    pub fn grouped(self, groups: &'a [usize]) -> Result<Self> {
+        let (expected, found) = (self.columns(), groups.len());
+        if found != expected {
+            return Err(Error::HyperparameterCount { name: "groups", expected, found });
+        }
+        let in_order = groups.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == pair[0] + 1);
+        if groups.first() != Some(&0) || !in_order {
+            return Err(Error::Groups);
+        }
+        Ok(Self { groups: Some(groups), ..self })
+    }
+
+    /// The numbers of groups that columns belong to, if they were given.
+    pub fn groups(&self) -> Option<&'a [usize]> {
+        self.groups
     }
 
     /// The inputs.

@@ -189,6 +189,15 @@ pub enum Error {
          smoother kernel, the ski engine, or the dense one (up to 30,000 rows)"
     )]
     BasisTooLarge,
+    /// Groups of columns that are not numbered in order.
+    #[error("groups of columns are numbered from 0, in order and without gaps")]
+    Groups,
+    /// Text that names no shrinkage.
+    #[error("the shrinkage '{text}' is neither auto, none nor a number of 0 or more")]
+    Shrinkage {
+        /// The text.
+        text: String,
+    },
     /// Too many rows for an engine that stores the n × n kernel matrix.
     #[error(
         "{rows} rows are too many for the dense engine, and this model has no smaller form; use \

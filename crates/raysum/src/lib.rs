@@ -10,35 +10,33 @@ mod expected;
 pub mod file;
 mod fit;
 mod kernel;
-mod learn;
 mod linalg;
 pub mod memory;
 pub mod metrics;
 mod model;
 mod named;
-mod objective;
 mod online;
 pub mod optimize;
+mod parameters;
 mod persist;
 mod project;
 pub mod rng;
 mod scale;
 mod schema;
-mod search;
 mod spectrum;
-mod stages;
 mod views;
 
 pub use checkpoint::Checkpoint;
-pub use config::{Config, Degrees, EngineChoice, Optimizer};
+pub use config::{Config, Degrees, EngineChoice, Optimizer, Shrinkage};
 pub use data::{Dataset, Matrix, MatrixRef, RowStore};
 pub use engine::ski::SkiOptions;
 pub use error::{Error, Result};
 pub use expected::{DirectionLaw, expected_kernel};
+pub use fit::{Fit, Phase, Progress, ProgressFn};
 pub use kernel::SubKernel;
 pub use model::{Component, FitReport, Functions, Model, Prediction};
-pub use objective::{Hyperparameters, Layout};
 pub use online::Part;
+pub use parameters::{Hyperparameters, Parameters};
 pub use persist::FORMAT;
 pub use project::{Directions, Projections};
 pub use scale::{Scaler, Standard, StandardRows};
@@ -46,7 +44,6 @@ pub use schema::{
     DateOrder, DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, Labels, MAX_CATEGORIES,
     NumberFormat, Schema,
 };
-pub use search::{Progress, ProgressFn};
 pub use views::Views;
 
 /// What fuzzers need and nobody else.

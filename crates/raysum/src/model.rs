@@ -4,6 +4,7 @@ mod description;
 mod functions;
 mod gradient;
 mod joint;
+mod relevance;
 
 pub use functions::Functions;
 
@@ -13,7 +14,7 @@ use crate::engine::{Marginals, Observations, Posterior, Prior};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::metrics::two_sided_quantile;
-use crate::objective::Hyperparameters;
+use crate::parameters::Hyperparameters;
 use crate::project::Projections;
 use crate::scale::{Scaler, StandardRows};
 use crate::schema::Schema;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 const BLOCK: usize = 128;
 
 /// How the fit went.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FitReport {
     /// Training rows.
     pub rows: usize,
@@ -40,6 +41,13 @@ pub struct FitReport {
     pub unconverged: usize,
     /// Whether the search ended at its limit of evaluations and not at a maximum.
     pub hit_limit: bool,
+    /// The width of the prior that ties length-scales to their mean, 0 for one common length-scale;
+    /// `None` if they are free.
+    #[serde(default)]
+    pub shrinkage: Option<f64>,
+    /// What the log marginal likelihood has because copies of a row are one observation.
+    #[serde(default)]
+    pub copies: f64,
 }
 
 /// Predictions at some rows, in the target's units.
@@ -107,6 +115,8 @@ pub struct Model {
     pub(crate) posterior: Arc<dyn Posterior>,
     pub(crate) report: FitReport,
     pub(crate) relevance: Vec<f64>,
+    /// The number of the original column of each column of X, in order.
+    pub(crate) groups: Vec<usize>,
     pub(crate) version: String,
     /// The identities of the parts that were merged into it, in the order they came.
     pub(crate) merged: Vec<String>,
@@ -135,6 +145,7 @@ impl Model {
             posterior: posterior.into(),
             report,
             relevance: Vec::new(),
+            groups: Vec::new(),
             version: env!("CARGO_PKG_VERSION").into(),
             merged: Vec::new(),
             column_names: None,
@@ -194,23 +205,32 @@ impl Model {
         self.posterior.features()
     }
 
-    /// Standard deviation of the noise, in the target's units.
+    /// Standard deviation of the noise of a row of weight 1, in the target's units. Predictions have
+    /// the noise of a row of average weight; without weights and copies of rows it is the same.
     pub fn noise_std(&self) -> f64 {
-        self.hyperparameters.noise_variance.sqrt() * self.scaler.y.std
+        (self.hyperparameters.noise_variance * self.scaler.weight).sqrt() * self.scaler.y.std
     }
 
-    /// How much each column matters: the root-mean-square slope of the posterior mean along it at
-    /// the training rows, per standard deviation of the column, as shares of the whole. All zeros
-    /// if the model found nothing.
+    /// How much each original column matters: half the mean squared change of the prediction when
+    /// its value is replaced by that of another training row, as shares of the sum over columns.
+    /// All zeros if the model found nothing. Columns that were [grouped](Dataset::grouped) have one
+    /// share together.
+    ///
+    /// For tables that are too wide for so many predictions the mean squared slope takes its place.
     pub fn relevance(&self) -> &[f64] {
         &self.relevance
     }
 
-    /// The columns, the most relevant first.
+    /// The original columns, the most relevant first.
     pub fn ranking(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.columns()).collect();
+        let mut order: Vec<usize> = (0..self.relevance.len()).collect();
         order.sort_by(|a, b| self.relevance[*b].total_cmp(&self.relevance[*a]));
         order
+    }
+
+    /// The number of the original column of each column of X, in order.
+    pub fn groups(&self) -> &[usize] {
+        &self.groups
     }
 
     /// Number of columns of X.
@@ -307,6 +327,25 @@ impl Model {
         Ok(Prediction::new(mean, std, &latent))
     }
 
+    /// How far each row of `x` is outside the range of the training rows: the largest distance over
+    /// its columns, in standard deviations of the column, and 0 inside. Predictions far outside go
+    /// back to the mean, with the prior's uncertainty, or follow a trend where nothing supports it.
+    ///
+    /// Constant columns do not count, and neither do models saved by versions before 0.2, which do
+    /// not know their ranges.
+    pub fn extrapolation<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Vec<f64>> {
+        let x = self.check(x)?;
+        let mut all = Vec::with_capacity(x.rows());
+        x.in_blocks(|_, values| {
+            for row in values.chunks(self.columns()) {
+                let beyond = row.iter().zip(&self.scaler.x).map(|(v, column)| column.beyond(*v));
+                all.push(beyond.fold(0.0, f64::max));
+            }
+        });
+        x.check_read()?;
+        Ok(all)
+    }
+
     /// What the model would have predicted for each training row without that row, in closed form
     /// and at the same hyperparameters. The training data must be handed in again.
     pub fn leave_one_out(&self, data: &Dataset<'_>) -> Result<Prediction> {
@@ -374,34 +413,6 @@ impl Model {
     /// Gradient of the mean with respect to x, both standardised.
     fn standardised_gradient(&self, rows: &Matrix) -> Matrix {
         self.prior.kernel.views.along_columns(&self.posterior.mean_slopes(&self.prior, rows))
-    }
-
-    /// Fills in [`Model::relevance`] from the training rows.
-    pub(crate) fn learn_relevance(
-        &mut self,
-        x: MatrixRef<'_>,
-        weights: Option<&[f64]>,
-    ) -> Result<()> {
-        let mut sums = vec![0.0; self.columns()];
-        let squares = self.by_range(x, |range, rows| {
-            let gradient = self.standardised_gradient(rows);
-            let mut sums = vec![0.0; rows.columns()];
-            for (i, row) in range.enumerate() {
-                let weight = weights.map_or(1.0, |w| w[row]);
-                sums.iter_mut().zip(gradient.row(i)).for_each(|(s, g)| *s += weight * g * g);
-            }
-            sums
-        })?;
-        for block in squares {
-            sums.iter_mut().zip(block).for_each(|(s, b)| *s += b);
-        }
-        // A constant column has no slope: nothing can be said along it.
-        for (sum, column) in sums.iter_mut().zip(&self.scaler.x) {
-            *sum = if column.std == 0.0 { 0.0 } else { sum.sqrt() };
-        }
-        let total: f64 = sums.iter().sum();
-        self.relevance = if total > 0.0 { sums.iter().map(|s| s / total).collect() } else { sums };
-        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@ use crate::engine::{Change, Observations, Rows, Tensor};
 use crate::error::{Error, Result};
 use crate::file::checksum;
 use crate::model::Model;
-use crate::scale::StandardRows;
+use crate::scale::{Standard, StandardRows};
 use std::collections::{HashMap, HashSet};
 
 /// What a model needs to know of some rows, to take them in later.
@@ -23,6 +23,9 @@ pub struct Part {
     pub(crate) fingerprint: String,
     /// Of the rows it was made of, whatever the model.
     pub(crate) identity: String,
+    /// The smallest and the largest value of each column; empty without rows, and in files of
+    /// earlier versions.
+    pub(crate) ranges: Vec<(f64, f64)>,
     pub(crate) statistics: Option<Statistics>,
     /// The rows that the statistics do not tell of, as they came.
     pub(crate) x: Matrix,
@@ -82,6 +85,7 @@ impl Model {
         Ok(Part {
             fingerprint: self.fingerprint(),
             identity: identity(data)?,
+            ranges: Standard::ranges(data.x()),
             statistics: summary.statistics,
             x: x.gather(&summary.rest),
             observations: observations.gather(&summary.rest),
@@ -172,7 +176,28 @@ impl Model {
         let observations = Observations::joined(parts.iter().map(|part| &part.observations));
         let rows = Rows { x: &x, observations: &observations };
         let count = parts.iter().map(Part::rows).sum();
-        self.change(statistics.as_ref(), &rows, change, count)
+        self.change(statistics.as_ref(), &rows, change, count)?;
+        self.extend_ranges(parts, change);
+        Ok(())
+    }
+
+    /// Takes the rows of parts into what [`Model::extrapolation`] calls the range of the rows.
+    fn extend_ranges(&mut self, parts: &[Part], change: Change) {
+        let all_known = parts.iter().all(|part| part.rows() == 0 || !part.ranges.is_empty());
+        let mut known = parts.iter().filter(|part| !part.ranges.is_empty());
+        if change == Change::Replace
+            && all_known
+            && let Some(first) = known.next()
+        {
+            for (column, range) in self.scaler.x.iter_mut().zip(&first.ranges) {
+                column.range = column.range.map(|_| *range);
+            }
+        }
+        for part in known {
+            for (column, range) in self.scaler.x.iter_mut().zip(&part.ranges) {
+                column.extend_range(*range);
+            }
+        }
     }
 
     fn change(
@@ -191,7 +216,7 @@ impl Model {
             Change::Remove => seen.saturating_sub(count),
             Change::Replace => count,
         };
-        self.report.log_marginal_likelihood = likelihood;
+        self.report.log_marginal_likelihood = likelihood + self.report.copies;
         self.posterior = posterior.into();
         Ok(())
     }

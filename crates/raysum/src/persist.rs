@@ -10,8 +10,8 @@ use crate::engine::{self, Observations, Tensor};
 use crate::error::{Error, Result};
 use crate::file::checksum;
 use crate::model::{FitReport, Model};
-use crate::objective::{Hyperparameters, Layout};
 use crate::online::Part;
+use crate::parameters::{Hyperparameters, Parameters};
 use crate::project::Projections;
 use crate::scale::Scaler;
 use crate::schema::Schema;
@@ -41,6 +41,8 @@ struct Metadata {
     scaler: Scaler,
     report: FitReport,
     relevance: Vec<f64>,
+    #[serde(default)]
+    groups: Vec<usize>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     merged: Vec<String>,
     /// None if there is a schema, which has them.
@@ -122,6 +124,7 @@ impl Model {
             report: self.report.clone(),
             relevance: self.relevance.clone(),
             merged: self.merged.clone(),
+            groups: self.groups.clone(),
             column_names: self.column_names.clone(),
             schema: self.schema.clone(),
             target_name: self.target_name.clone(),
@@ -226,26 +229,30 @@ fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Mod
     let projections = Projections::new(views, metadata.degrees.clone())?;
     check_scaler(&metadata, columns)?;
     metadata.config.check()?;
-    let layout = Layout::new(&metadata.config, projections)?;
-    layout.check(&metadata.hyperparameters)?;
-    let prior = layout.prior(&metadata.hyperparameters);
+    let parameters = Parameters::new(&metadata.config, projections)?;
+    parameters.check(&metadata.hyperparameters)?;
+    let prior = parameters.prior(&metadata.hyperparameters);
     let strip = |t: &Tensor| {
         let name = t.name.strip_prefix(POSTERIOR)?.to_string();
         Some(Tensor { name, ..t.clone() })
     };
     let posterior: Vec<Tensor> = tensors.iter().filter_map(strip).collect();
     let posterior = engine::load(&metadata.engine, &prior, &posterior).map_err(Problem::Damaged)?;
+    let groups = match metadata.groups.len() {
+        0 => (0..columns).collect(),
+        _ => metadata.groups,
+    };
     let mut model = Model::new(
         metadata.config,
         metadata.scaler,
-        layout.projections().clone(),
+        parameters.projections().clone(),
         metadata.hyperparameters,
         prior,
         posterior,
         metadata.report,
     );
     model.version = metadata.raysum;
-    model.relevance = metadata.relevance;
+    (model.relevance, model.groups) = (metadata.relevance, groups);
     model.target_name = metadata.target_name;
     model.preset = metadata.preset;
     model.merged = metadata.merged;
@@ -259,8 +266,10 @@ fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Mod
 }
 
 fn check_scaler(metadata: &Metadata, columns: usize) -> std::result::Result<(), Problem> {
-    let lengths = [metadata.scaler.x.len(), metadata.relevance.len()];
-    if lengths.iter().any(|l| *l != columns) {
+    let groups = &metadata.groups;
+    let relevant = groups.last().map_or(columns, |last| last.saturating_add(1));
+    let grouped = groups.is_empty() || (groups.len() == columns && groups.is_sorted());
+    if metadata.scaler.x.len() != columns || !grouped || metadata.relevance.len() != relevant {
         return Err(Problem::Damaged(format!("not everything is there for {columns} columns")));
     }
     let bad_scale = metadata.scaler.x.iter().any(|s| s.std < 0.0) || metadata.scaler.y.std <= 0.0;
@@ -275,6 +284,8 @@ struct PartMetadata {
     fingerprint: String,
     /// Files of earlier versions have none.
     identity: Option<String>,
+    #[serde(default)]
+    ranges: Vec<(f64, f64)>,
 }
 
 impl Part {
@@ -283,6 +294,7 @@ impl Part {
         let metadata = |part: &Part| PartMetadata {
             fingerprint: part.fingerprint.clone(),
             identity: Some(part.identity.clone()),
+            ranges: part.ranges.clone(),
         };
         let metadata: Vec<PartMetadata> = parts.iter().map(metadata).collect();
         let tensors = packed(parts.iter().map(Part::tensors));
@@ -333,14 +345,18 @@ fn read_part(metadata: PartMetadata, tensors: &[Tensor]) -> std::result::Result<
         return Err("a weight or a noise is out of range".into());
     }
     let statistics = there("gram").map(|_| Statistics::from_tensors(tensors)).transpose()?;
-    let PartMetadata { fingerprint, identity } = metadata;
+    let PartMetadata { fingerprint, identity, ranges } = metadata;
+    let in_order = |(low, high): &(f64, f64)| low <= high;
+    if !(ranges.is_empty() || ranges.len() == columns) || !ranges.iter().all(in_order) {
+        return Err("the ranges of its columns make no sense".into());
+    }
     // What the part holds has to do for the rows that it was made of.
     let identity = identity.unwrap_or_else(|| {
         let bytes: Vec<Vec<u8>> = tensors.iter().map(Tensor::bytes).collect();
         let arrays = tensors.iter().zip(&bytes).map(|(t, b)| (t.name.as_str(), b.as_slice()));
         checksum(&fingerprint, arrays.collect())
     });
-    Ok(Part { fingerprint, identity, statistics, x, observations })
+    Ok(Part { fingerprint, identity, ranges, statistics, x, observations })
 }
 
 #[cfg(test)]

@@ -17,12 +17,32 @@ pub enum Purpose {
     Subset = 5,
     /// Functions drawn from the prior or the posterior.
     Functions = 6,
-    /// The folds by which learning directions is stopped.
-    Stopping = 7,
     /// Probes and pivots of the SKI engine.
     Probes = 8,
     /// Data made for an experiment.
     Synthetic = 9,
+    /// Rows whose columns are replaced to find out what matters.
+    Relevance = 10,
+}
+
+/// A random number for a row of standardised values: the same wherever the row stands, and in
+/// whatever units its columns are.
+pub(crate) fn random_key(seed: u64, values: impl IntoIterator<Item = f64>) -> u64 {
+    // Rounding in the standardisation must not make another row of it.
+    const DIGITS: f64 = 1e6;
+    let mut key = mixed(seed);
+    for value in values {
+        key = mixed(key ^ ((value * DIGITS).round() + 0.0).to_bits());
+    }
+    key
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+fn mixed(seed: u64) -> u64 {
+    let z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// The stream for `purpose`, number `index` (a start, a repeat, …).

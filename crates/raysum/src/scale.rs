@@ -18,6 +18,9 @@ pub struct Standard {
     pub mean: f64,
     /// The (population) standard deviation; 0 for a constant column.
     pub std: f64,
+    /// The smallest and the largest value; `None` in models that were saved before these were kept.
+    #[serde(default)]
+    pub range: Option<(f64, f64)>,
 }
 
 impl Standard {
@@ -44,8 +47,10 @@ impl Standard {
         let mut columns = vec![Measured::default(); x.columns()];
         each(x, &mut columns, |i, column, v| {
             if i == 0 {
-                *column = Measured { first: v, constant: true, ..Measured::default() };
+                *column =
+                    Measured { first: v, constant: true, range: (v, v), ..Measured::default() };
             }
+            column.range = (column.range.0.min(v), column.range.1.max(v));
             column.largest = column.largest.max(v.abs());
             column.constant &= v == column.first;
         });
@@ -73,6 +78,35 @@ impl Standard {
 }
 
 impl Standard {
+    /// How far a value is outside the range of the training rows, in standard deviations: 0 inside
+    /// it, and in a constant column, on which no prediction depends.
+    pub fn beyond(&self, value: f64) -> f64 {
+        let Some((low, high)) = self.range else { return 0.0 };
+        let nearest = value.clamp(low, high);
+        (self.apply(value) - self.apply(nearest)).abs()
+    }
+
+    /// Takes more values into the range.
+    pub(crate) fn extend_range(&mut self, (low, high): (f64, f64)) {
+        self.range = self.range.map(|range| (range.0.min(low), range.1.max(high)));
+    }
+
+    /// The smallest and the largest value of each column, if there are rows.
+    pub(crate) fn ranges(x: MatrixRef<'_>) -> Vec<(f64, f64)> {
+        let mut ranges = Vec::new();
+        x.in_blocks(|_, values| {
+            for row in values.chunks(x.columns()) {
+                if ranges.is_empty() {
+                    ranges = row.iter().map(|v| (*v, *v)).collect();
+                }
+                for (range, v) in ranges.iter_mut().zip(row) {
+                    *range = (range.0.min(*v), range.1.max(*v));
+                }
+            }
+        });
+        ranges
+    }
+
     /// A variance in standardised units, from a standard deviation; finite whatever the units.
     pub(crate) fn scaled_square(&self, std: f64) -> f64 {
         (std / self.std).min(FAR).powi(2)
@@ -86,6 +120,7 @@ struct Measured {
     constant: bool,
     /// The largest absolute value.
     largest: f64,
+    range: (f64, f64),
     /// Mean and variance of the shifted values, or their sums so far.
     mean: f64,
     variance: f64,
@@ -100,12 +135,13 @@ impl Measured {
     /// The result, where rows count n times in all.
     fn standard(&self, n: f64) -> Standard {
         let Self { first, largest, mean, .. } = *self;
+        let range = Some(self.range);
         if self.constant {
-            return Standard { mean: first, std: 0.0 };
+            return Standard { mean: first, std: 0.0, range };
         }
         let std = ((self.variance / n).sqrt() * largest).max(f64::MIN_POSITIVE);
         // Two halves, because first + mean·largest may overflow on the way.
-        Standard { mean: ((first / largest) + mean) * largest, std }
+        Standard { mean: ((first / largest) + mean) * largest, std, range }
     }
 }
 
@@ -125,25 +161,39 @@ fn each(
     });
 }
 
-/// Standardisation of X and of y.
+/// Standardisation of X, of y and of sample weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scaler {
     /// One entry per column of X.
     pub x: Vec<Standard>,
     /// The target. Its `std` is never 0.
     pub y: Standard,
+    /// The mean sample weight of an observation, where copies of a row are one observation of
+    /// their total weight. Weights are divided by it, so that a common factor has no effect.
+    #[serde(default = "one")]
+    pub weight: f64,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 impl Scaler {
     /// Learns the scales from training rows.
     pub fn fit(x: MatrixRef<'_>, y: &[f64]) -> Self {
-        Self { x: Standard::of_columns(x), y: Self::of_target(y, None) }
+        Self { x: Standard::of_columns(x), y: Self::of_target(y, None), weight: 1.0 }
     }
 
-    /// Learns the scales from a data set, for each of its targets.
-    pub fn of_targets(data: &Dataset<'_>) -> Vec<Self> {
-        let x = Standard::of_weighted(data.x(), data.weights());
-        let scaler = |y: &&[f64]| Self { x: x.clone(), y: Self::of_target(y, data.weights()) };
+    /// Learns the scales from a data set of so many distinct observations, for each of its targets.
+    pub fn of_targets(data: &Dataset<'_>, observations: usize) -> Vec<Self> {
+        let weights = data.weights();
+        let x = Standard::of_weighted(data.x(), weights);
+        let weight = match weights {
+            // Shares first: the sum of huge weights must not overflow.
+            Some(weights) => weights.iter().map(|w| w / observations as f64).sum(),
+            None => data.rows() as f64 / observations as f64,
+        };
+        let scaler = |y: &&[f64]| Self { x: x.clone(), y: Self::of_target(y, weights), weight };
         data.targets().iter().map(scaler).collect()
     }
 
@@ -155,6 +205,15 @@ impl Scaler {
             target.std = if target.mean == 0.0 { 1.0 } else { target.mean.abs() };
         }
         target
+    }
+
+    /// The weights of so many rows as multiples of the average; `None` where they are all 1.
+    pub(crate) fn apply_weights(&self, weights: Option<&[f64]>, rows: usize) -> Option<Vec<f64>> {
+        match weights {
+            Some(weights) => Some(weights.iter().map(|w| w / self.weight).collect()),
+            None if self.weight == 1.0 => None,
+            None => Some(vec![1.0 / self.weight; rows]),
+        }
     }
 
     /// Standardised copy of `y`.
@@ -284,6 +343,16 @@ mod tests {
         let repeated = of(&[1.0, 5.0, 5.0, 5.0, -2.0, -2.0]);
         assert!((weighted.mean - repeated.mean).abs() < 1e-15);
         assert!((weighted.std - repeated.std).abs() < 1e-15);
+    }
+
+    #[test]
+    fn values_beyond_the_range_are_told_by_their_distance() {
+        let s = of(&[1.0, 2.0, 3.0, 4.0]);
+        assert_eq!((s.beyond(1.0), s.beyond(2.7), s.beyond(4.0)), (0.0, 0.0, 0.0));
+        assert!((s.beyond(0.0) - 1.0 / s.std).abs() < 1e-12);
+        assert!((s.beyond(6.5) - 2.5 / s.std).abs() < 1e-12);
+        assert!(s.beyond(f64::MAX).is_finite());
+        assert_eq!(of(&[7.0, 7.0]).beyond(9.0), 0.0);
     }
 
     #[test]

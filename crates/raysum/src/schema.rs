@@ -252,6 +252,17 @@ impl Schema {
         names
     }
 
+    /// The features that become columns of X, in order.
+    pub fn used(&self) -> impl Iterator<Item = &Feature> {
+        self.features.iter().filter(|feature| feature.kind.encoded_columns() > 0)
+    }
+
+    /// For each column of X the number of the used feature that it belongs to.
+    pub fn groups(&self) -> Vec<usize> {
+        let columns = |(k, feature): (usize, &Feature)| vec![k; feature.kind.encoded_columns()];
+        self.used().enumerate().flat_map(columns).collect()
+    }
+
     /// Checks a schema that comes from elsewhere, such as a model file.
     pub fn validate(&self) -> Result<()> {
         let bad = |detail: String| Err(Error::Schema { detail });

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 29] = [
+const ORDER: [&str; 26] = [
     "error",
     "memory",
     "named",
@@ -23,13 +23,10 @@ const ORDER: [&str; 29] = [
     "basis",
     "engine",
     "config",
-    "objective",
+    "parameters",
     "metrics",
     "model",
     "online",
-    "search",
-    "stages",
-    "learn",
     "fit",
     "persist",
     "lib",

@@ -1,7 +1,7 @@
 //! A fit that is ended at any evaluation and started again gives the bits of one that was not.
 
 use rand_distr::{Distribution, StandardNormal};
-use raysum::{Checkpoint, Config, Dataset, Error, Matrix, Model, Optimizer};
+use raysum::{Checkpoint, Config, Dataset, Error, Fit, Matrix, Model, Optimizer};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn fit(config: &Config, data: &Dataset<'_>, path: &Path, most: usize) -> Result<
         seen += 1;
         if seen < allowed { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let models = config.fit_resumed(data, None, progress, Some(&mut checkpoint))?;
+    let models = Fit::new(config).progress(progress).checkpoint(&mut checkpoint).run(data)?;
     Model::to_bytes(&models)
 }
 

@@ -4,7 +4,7 @@
 
 use raysum::{
     Config, Dataset, DateOrder, DecimalMark, EngineChoice, Error, FORMAT, Feature, FeatureKind,
-    Grouping, LabelColumn, Labels, Matrix, Model, NumberFormat, Part, Schema, SkiOptions,
+    Fit, Grouping, LabelColumn, Labels, Matrix, Model, NumberFormat, Part, Schema, SkiOptions,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -27,9 +27,8 @@ fn models() -> Vec<(&'static str, Vec<Model>)> {
     let weights: Vec<f64> = (0..24).map(|i| 1.0 + f64::from(i % 3)).collect();
     let preset = |name: &str| Config::preset(name).unwrap();
     let few = |name: &str, engine| Config { max_evaluations: Some(6), engine, ..preset(name) };
-    let fit = |config: Config, data: &Dataset<'_>| {
-        config.fit_targets(data, None, &mut |_| std::ops::ControlFlow::Continue(())).unwrap()
-    };
+    let fit =
+        |config: Config, data: &Dataset<'_>| Fit::new(&config).shared(true).run(data).unwrap();
     let data = Dataset::new(&x, &y).unwrap();
     let weighted = data.clone().weighted(&weights).unwrap();
     let both = [y.as_slice(), z.as_slice()];

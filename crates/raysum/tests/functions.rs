@@ -2,7 +2,9 @@
 
 use rand_distr::{Distribution, StandardNormal};
 use raysum::rng::{Purpose, stream};
-use raysum::{Config, Dataset, EngineChoice, Functions, Hyperparameters, Matrix, Model, SubKernel};
+use raysum::{
+    Config, Dataset, EngineChoice, Fit, Functions, Hyperparameters, Matrix, Model, SubKernel,
+};
 
 const ENGINES: [EngineChoice; 3] = [EngineChoice::Dense, EngineChoice::Weight, EngineChoice::Ski];
 
@@ -33,7 +35,7 @@ fn model(engine: EngineChoice, kernel: SubKernel, degrees: &str, n: usize, d: us
     let noise: Vec<f64> = (0..n).map(|i| (i % 3) as f64).collect();
     let data = Dataset::new(&x, &y).unwrap();
     let data = data.weighted(&weights).unwrap().with_noise_std(&noise).unwrap();
-    config.condition(&data, &hyperparameters).unwrap()
+    Fit::new(&config).condition(&data, &hyperparameters).unwrap().remove(0)
 }
 
 /// Rows inside the data (columns have mean 3 and deviations 1, 2, …), at its edge, and far outside.

@@ -2,7 +2,7 @@
 
 use rand_distr::{Distribution, StandardNormal};
 use raysum::rng::{Purpose, stream};
-use raysum::{Config, Dataset, Matrix, Model};
+use raysum::{Config, Dataset, Fit, Matrix, Model, Projections};
 
 const COLUMNS: usize = 8;
 
@@ -56,11 +56,13 @@ fn oblique_waves_are_found() {
     // And they can be used on other rows.
     let data = Dataset::new(&test.0, &test.1).unwrap();
     let (p, h) = (model.projections().clone(), model.hyperparameters().clone());
-    let moved = ppr(4).condition_along(&data, p.clone(), &h).unwrap().remove(0);
+    let config = ppr(4);
+    let along = |p: &Projections| Fit::new(&config).along(p.clone());
+    let moved = along(&p).condition(&data, &h).unwrap().remove(0);
     assert_eq!(moved.projections(), &p);
     assert!(rmse(&moved, &train) < 0.5 * plain);
     let narrow = Matrix::from_fn(50, 3, |i, j| (i * (j + 2) % 7) as f64);
-    let e = ppr(4).condition_along(&Dataset::new(&narrow, &test.1[..50]).unwrap(), p, &h);
+    let e = along(&p).condition(&Dataset::new(&narrow, &test.1[..50]).unwrap(), &h);
     assert_eq!(e.unwrap_err().to_string(), "X has 3 columns, but the model was fitted on 8");
 }
 
@@ -107,7 +109,7 @@ fn few_rows_and_odd_shapes_are_no_trouble() {
     // From given hyperparameters the directions are learned without ado.
     let data = Dataset::new(&train.0, &train.1).unwrap();
     let start = fit(&Config { learn_directions: false, ..ppr(5) }, &train);
-    let on = &mut |_: &raysum::Progress| std::ops::ControlFlow::Continue(());
-    let model = ppr(5).fit_from(&data, Some(start.hyperparameters()), on).unwrap();
+    let config = ppr(5);
+    let model = Fit::new(&config).start(start.hyperparameters()).run(&data).unwrap().remove(0);
     assert!(model.log_marginal_likelihood() > start.log_marginal_likelihood());
 }

@@ -7,9 +7,9 @@ use raysum::engine::weight::Weight;
 use raysum::engine::{AdditiveKernel, Engine, Observations, Prior};
 use raysum::rng::{Purpose, stream};
 use raysum::{
-    Config, Dataset, Directions, EngineChoice, Matrix, Projections, Scaler, StandardRows, SubKernel,
+    Config, Dataset, Directions, EngineChoice, Fit, Matrix, Projections, Scaler, StandardRows,
+    SubKernel,
 };
-use std::ops::ControlFlow;
 
 const COLUMNS: usize = 4;
 
@@ -214,11 +214,11 @@ fn two_targets_at_once_equal_two_fits_with_the_same_hyperparameters() {
     for engine in [EngineChoice::Dense, EngineChoice::Weight] {
         let config = config(engine);
         let data = Dataset::with_targets(&x, &[&y, &other]).unwrap();
-        let mut go_on = |_: &raysum::Progress| ControlFlow::Continue(());
-        let together = config.fit_targets(&data, None, &mut go_on).unwrap();
+        let together = Fit::new(&config).shared(true).run(&data).unwrap();
         for (model, y) in together.iter().zip([&y, &other]) {
             let h = together[0].hyperparameters().clone();
-            let alone = config.condition(&Dataset::new(&x, y).unwrap(), &h).unwrap();
+            let alone = Dataset::new(&x, y).unwrap();
+            let alone = Fit::new(&config).condition(&alone, &h).unwrap().remove(0);
             let (a, b) = (model.predict(&x).unwrap(), alone.predict(&x).unwrap());
             assert_eq!(model.log_marginal_likelihood(), alone.log_marginal_likelihood());
             assert_eq!((a, model.relevance()), (b, alone.relevance()));

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rand_distr::{Distribution, StandardNormal};
 use raysum::rng::{Purpose, stream};
-use raysum::{Config, Dataset, EngineChoice, Error, Matrix, Model, Part, Prediction};
+use raysum::{Config, Dataset, EngineChoice, Error, Fit, Matrix, Model, Part, Prediction};
 
 const COLUMNS: usize = 3;
 const ROWS: usize = 120;
@@ -110,7 +110,8 @@ fn rows_where_none_was_before_are_answered_as_a_refit_answers_them() {
     }
     let mut weight = fitted(EngineChoice::Weight, &seen);
     let h = weight.hyperparameters().clone();
-    let mut dense = config(EngineChoice::Dense).condition(&seen.set(), &h).unwrap();
+    let mut dense =
+        Fit::new(&config(EngineChoice::Dense)).condition(&seen.set(), &h).unwrap().remove(0);
     let features = weight.features().unwrap();
     let part = weight.part(&beyond.set()).unwrap();
     assert!(part.rows() == 40 && part.rows_beyond() > 20);
@@ -140,7 +141,8 @@ fn more_rows_from_the_same_place_equal_a_refit() {
         model.update(&all.gather(&more).set()).unwrap();
         // A refit keeps hyperparameters, not scales: so it is a model whose rows were replaced.
         let (few, h) = (all.gather(&few), model.hyperparameters().clone());
-        let mut whole = config(EngineChoice::Dense).condition(&few.set(), &h).unwrap();
+        let mut whole =
+            Fit::new(&config(EngineChoice::Dense)).condition(&few.set(), &h).unwrap().remove(0);
         let part = whole.part(&all.set()).unwrap();
         whole.replace(&[part]).unwrap();
         let gap = difference(&model, &whole, &rows(6, 40).0);
@@ -231,8 +233,7 @@ fn models_of_several_targets_share_a_file() {
     let b: Vec<f64> = (0..150).map(|i| x[(i, 1)] - a[i]).collect();
     for engine in [EngineChoice::Dense, EngineChoice::Weight] {
         let data = Dataset::with_targets(&x, &[&a, &b]).unwrap();
-        let mut go_on = |_: &raysum::Progress| std::ops::ControlFlow::Continue(());
-        let models = config(engine).fit_targets(&data, None, &mut go_on).unwrap();
+        let models = Fit::new(&config(engine)).shared(true).run(&data).unwrap();
         models[0].save(&path).unwrap();
         let one = std::fs::metadata(&path).unwrap().len();
         Model::save_all(&models, &path).unwrap();

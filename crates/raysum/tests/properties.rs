@@ -5,7 +5,7 @@ use proptest::test_runner::RngSeed;
 use raysum::engine::dense::Dense;
 use raysum::engine::{AdditiveKernel, Engine, Prior};
 use raysum::{
-    Config, Dataset, Directions, Error, Hyperparameters, Matrix, Model, Projections, SubKernel,
+    Config, Dataset, Directions, Error, Fit, Hyperparameters, Matrix, Model, Projections, SubKernel,
 };
 
 /// A small data set with values drawn by proptest.
@@ -38,7 +38,8 @@ const SCALES: [f64; 4] = [0.7, 1.5, 3.0, 1.0];
 fn condition(preset: &str, x: &Matrix, y: &[f64], scales: &[f64]) -> Model {
     let config = Config::preset(preset).unwrap();
     let j = config.degrees.resolve(x.columns()).len();
-    config.condition(&Dataset::new(x, y).unwrap(), &hyperparameters(scales, j)).unwrap()
+    let data = Dataset::new(x, y).unwrap();
+    Fit::new(&config).condition(&data, &hyperparameters(scales, j)).unwrap().remove(0)
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rand_distr::{Distribution, StandardNormal};
 use raysum::rng::{Purpose, stream};
-use raysum::{Config, Dataset, Error, Matrix, Model, Projections};
+use raysum::{Config, Dataset, Error, Fit, Matrix, Model, Projections};
 
 fn preset(name: &str) -> Config {
     Config::preset(name).unwrap()
@@ -106,7 +106,7 @@ fn intervals_hold_what_they_say_on_data_from_the_model_itself() {
         right.variances = vec![0.1 / target.std.powi(2); 10];
         right.noise_variance = (noise / target.std).powi(2);
         right.mean = -target.mean / target.std;
-        let known = config.condition(&data, &right).unwrap();
+        let known = Fit::new(&config).condition(&data, &right).unwrap().remove(0);
         for (model, count) in [(&known, &mut inside), (&model, &mut fitted_inside)] {
             let (low, high) = model.predict(&asked).unwrap().interval(0.95).unwrap();
             *count += (0..new).filter(|i| (low[*i]..=high[*i]).contains(&y[n + i])).count();

@@ -4,7 +4,7 @@ use super::YesNo;
 use super::ski::SkiArgs;
 use super::values::{noise_bounds, whole};
 use clap::Args as ClapArgs;
-use raysum::{Config, Degrees, Directions, EngineChoice, Optimizer, SubKernel};
+use raysum::{Config, Degrees, Directions, EngineChoice, Optimizer, Shrinkage, SubKernel};
 
 /// Changes to a preset, and how to search.
 #[derive(Debug, ClapArgs)]
@@ -42,6 +42,13 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) learn_directions: Option<YesNo>,
 
+    /// How length-scales are kept from following the noise of a table with few rows for its columns:
+    /// auto (held-out rows choose, where there are fewer than 20 rows per length-scale), none (the
+    /// paper's objective), or the width of the prior that ties them to their mean, where 0 makes them
+    /// all equal
+    #[arg(long, value_name = "auto|none|WIDTH", allow_hyphen_values = true)]
+    pub(crate) shrinkage: Option<Shrinkage>,
+
     /// Who does the algebra: dense (any model, up to 30,000 rows), weight (linear in the rows, for
     /// sums of one-dimensional functions), auto (the cheaper of both; results are the same) or ski
     /// (the paper's: grids, conjugate gradients, estimates; for rough kernels on many rows)
@@ -68,7 +75,8 @@ pub(crate) struct ModelArgs {
     )]
     pub(crate) max_evaluations: Option<u32>,
 
-    /// Starting points of the search; the best marginal likelihood wins
+    /// Starting points of the search; the one with the highest marginal likelihood wins. On many rows
+    /// the search goes through parts of them, and the likelihood is compared on the next part
     #[arg(
         long, default_value_t = 1, value_name = "N", value_parser = whole(1, u32::MAX),
         allow_hyphen_values = true
@@ -105,6 +113,7 @@ impl ModelArgs {
         config.learn_weights = self.learn_weights.map_or(config.learn_weights, YesNo::is_yes);
         let learn = self.learn_directions.map(YesNo::is_yes);
         config.learn_directions = learn.unwrap_or(config.learn_directions);
+        config.shrinkage = self.shrinkage.unwrap_or(config.shrinkage);
         config.engine = self.engine.unwrap_or(config.engine);
         config.subset = self.subset.map(|rows| rows as usize);
         config.optimizer = self.optimizer;
@@ -143,7 +152,7 @@ mod tests {
         let c = config(
             "--model rpa-1 --degrees 2x1,1x3 --kernel imq --directions sphere --ard yes \
              --learn-weights no --optimizer adam --max-evaluations 7 --starts 3 \
-             --noise-bounds 1e-6,2 --seed 9 --engine ski --subset 500 \
+             --shrinkage 0.5 --noise-bounds 1e-6,2 --seed 9 --engine ski --subset 500 \
              --grid 64 --probes 9 --cg-tolerance 1e-4 --cg-iterations 50 --exact-variance",
         );
         let expected = Config {
@@ -153,6 +162,7 @@ mod tests {
             ard: true,
             learn_weights: false,
             learn_directions: false,
+            shrinkage: Shrinkage::Width(0.5),
             engine: EngineChoice::Ski,
             ski: SkiOptions {
                 grid: Some(64),

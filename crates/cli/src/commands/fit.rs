@@ -6,9 +6,7 @@ use crate::progress::Reporter;
 use crate::score::Scores;
 use crate::{describe, interrupt, output, splits, style, tables};
 use anyhow::Result;
-use raysum::{
-    Checkpoint, Config, Dataset, Hyperparameters, MatrixRef, Model, Prediction, Progress,
-};
+use raysum::{Checkpoint, Config, Dataset, Fit, MatrixRef, Model, Prediction, Progress};
 use raysum_table::{TrainingTable, escaped};
 use serde_json::{Value, json};
 use std::ops::{ControlFlow, Range};
@@ -33,6 +31,14 @@ struct Holdout {
     standardised: Scores,
 }
 
+impl Holdout {
+    /// Whether intervals of 95 % hold far fewer rows than chance would have it.
+    fn is_overconfident(&self) -> bool {
+        let deviation = (0.95 * 0.05 / self.rows as f64).sqrt();
+        self.scores.coverage95 < 0.9 - 3.0 * deviation
+    }
+}
+
 pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     let job = args.resolve()?;
     let mut checkpoint = job.checkpoint.map(Checkpoint::open).transpose()?;
@@ -44,11 +50,16 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     }
     let targets = table.labels.targets.len();
     // Together, or one after another.
-    let step = if job.independent { 1 } else { targets };
+    let step = if job.shared { targets } else { 1 };
     let mut all = Vec::new();
     for first in (0..targets).step_by(step) {
-        let mut fit =
-            Fit { config: &job.config, table: &table, checkpoint: checkpoint.as_mut(), voice };
+        let mut fit = HeldOutFit {
+            config: &job.config,
+            table: &table,
+            groups: &table.schema.groups(),
+            checkpoint: checkpoint.as_mut(),
+            voice,
+        };
         let mut fitted = fit.run(first..first + step, job.holdout)?;
         for (k, model) in fitted.models.iter_mut().enumerate() {
             attach(model, job.preset, &table, first + k)?;
@@ -92,18 +103,20 @@ fn already(checkpoint: &Checkpoint) -> Option<String> {
 }
 
 /// What the fits of a command have in common.
-struct Fit<'a> {
+struct HeldOutFit<'a> {
     config: &'a Config,
     table: &'a TrainingTable,
+    /// The original column of each column of X.
+    groups: &'a [usize],
     checkpoint: Option<&'a mut Checkpoint>,
     voice: Voice,
 }
 
-impl Fit<'_> {
+impl HeldOutFit<'_> {
     /// Holds out a share of the rows, fits to the others and scores; then fits to all rows, starting
     /// from the hyperparameters found.
     fn run(&mut self, targets: Range<usize>, share: f64) -> Result<Fitted> {
-        let Self { config, table, .. } = *self;
+        let Self { config, table, groups, .. } = *self;
         let started = Instant::now();
         let mut evaluations = 0;
         let mut first: Option<Model> = None;
@@ -111,7 +124,7 @@ impl Fit<'_> {
         let count = |models: &[Model]| models.first().map_or(0, |model| model.report().evaluations);
         if let Some(split) = splits::holdout(table.rows(), share, config.seed) {
             let (x, labels) = split.train(table);
-            let data = labels.dataset(x, targets.clone())?;
+            let data = labels.dataset(x, targets.clone())?.grouped(groups)?;
             let models = self.search(config, &data, None, "fit without held-out rows")?;
             let (x, labels) = split.test(table);
             for (model, y) in models.iter().zip(&labels.targets[targets.clone()]) {
@@ -124,7 +137,7 @@ impl Fit<'_> {
             evaluations += count(&models);
             first = models.into_iter().next();
         }
-        let data = table.labels.dataset(table, targets)?;
+        let data = table.labels.dataset(table, targets)?.grouped(groups)?;
         let models = match first {
             // A tenth more of so many rows would not move the hyperparameters. Learned directions are
             // kept: held-out rows have told when to stop.
@@ -133,13 +146,13 @@ impl Fit<'_> {
                     || config.subset.is_some()
                     || config.learn_directions =>
             {
-                let projections = found.projections().clone();
-                config.condition_along(&data, projections, found.hyperparameters())?
+                let fit = Fit::new(config).start_from(&found).shared(true);
+                fit.condition(&data, found.hyperparameters())?
             }
             // Starting from a good point, further starts would find the same again.
             Some(found) => {
                 let again = Config { starts: 1, ..config.clone() };
-                self.search(&again, &data, Some(found.hyperparameters()), "fit on all rows")?
+                self.search(&again, &data, Some(&found), "fit on all rows")?
             }
             None => self.search(config, &data, None, "fit on all rows")?,
         };
@@ -151,7 +164,7 @@ impl Fit<'_> {
         &mut self,
         config: &Config,
         data: &Dataset<'_>,
-        first: Option<&Hyperparameters>,
+        first: Option<&Model>,
         label: &str,
     ) -> Result<Vec<Model>> {
         let mut reporter = Reporter::new(label, self.voice);
@@ -159,7 +172,14 @@ impl Fit<'_> {
             reporter.evaluation(progress);
             ControlFlow::Continue(())
         };
-        let models = config.fit_resumed(data, first, progress, self.checkpoint.as_deref_mut())?;
+        let mut fit = Fit::new(config).shared(true).progress(progress);
+        if let Some(first) = first {
+            fit = fit.start_from(first);
+        }
+        if let Some(checkpoint) = &mut self.checkpoint {
+            fit = fit.checkpoint(checkpoint);
+        }
+        let models = fit.run(data)?;
         reporter.finish();
         Ok(models)
     }
@@ -204,6 +224,7 @@ fn to_json(fitted: &Fitted, k: usize, preset: &str) -> Value {
         "log_marginal_likelihood": model.log_marginal_likelihood(),
         "log_marginal_likelihood_error": model.likelihood_error(),
         "noise_std": model.noise_std(),
+        "shrinkage": model.report().shrinkage,
         "evaluations": fitted.evaluations,
         "fit_seconds": fitted.seconds,
         "holdout_rows": holdout.map_or(0, |h| h.rows),
@@ -231,6 +252,7 @@ fn summary(fitted: &Fitted, k: usize, preset: &str) -> String {
     let mut rows = vec![
         row("log marginal likelihood", describe::likelihood(model)),
         row("noise std", style::number(model.noise_std())),
+        row("length-scales", describe::length_scales(model)),
         row("evaluations", fitted.evaluations.to_string()),
         row("time", style::seconds(fitted.seconds)),
     ];
@@ -249,6 +271,13 @@ fn summary(fitted: &Fitted, k: usize, preset: &str) -> String {
         None => rows.push(row("held-out rows", "none".into())),
     }
     text += &style::columns(&rows);
+    if let Some(h) = fitted.holdouts.get(k).filter(|h| h.is_overconfident()) {
+        text += &format!(
+            "the intervals are too narrow: they hold {:.0} % of the held-out rows where they should \
+             hold 95 %; compare models with `raysum evaluate` before using them\n",
+            100.0 * h.scores.coverage95
+        );
+    }
     if model.report().hit_limit {
         text += "the search ended at its limit of evaluations; raise --max-evaluations\n";
     }

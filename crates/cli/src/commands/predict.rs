@@ -10,14 +10,35 @@ use raysum_table::{AnswerChunk, NewRows};
 /// What is said of each row and target.
 const COLUMNS: [&str; 4] = ["mean", "std", "lower", "upper"];
 
+/// How far a row is outside the range of the training rows, in standard deviations.
+const EXTRAPOLATION: &str = "extrapolation";
+/// Rows from this distance on are worth a note.
+const FAR: f64 = 1.0;
+
 pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {
     let job = args.resolve(voice.json)?;
     let models = Model::load_all(job.model)?;
-    let names: Vec<String> = models.iter().flat_map(|m| names(m, models.len(), args)).collect();
+    let each = models.iter().flat_map(|m| names(m, models.len(), args));
+    let names: Vec<String> = each.chain([EXTRAPOLATION.into()]).collect();
+    let mut outside = 0;
     streamed::run(&job, &models, &names, voice, |rows, chunk| {
         let mut names = names.iter().cloned();
-        models.iter().try_for_each(|model| predict(model, rows, args, &mut names, chunk))
-    })
+        models.iter().try_for_each(|model| predict(model, rows, args, &mut names, chunk))?;
+        // All targets were fitted on the same rows.
+        let extrapolation = models[0].extrapolation(&rows.x)?;
+        outside += extrapolation.iter().filter(|distance| **distance > FAR).count();
+        chunk.add(EXTRAPOLATION.into(), &rows.kept, extrapolation);
+        Ok(())
+    })?;
+    if outside > 0 {
+        let rows = if outside == 1 { "1 row is".into() } else { format!("{outside} rows are") };
+        voice.note(&format!(
+            "{}: {rows} more than one standard deviation outside the range of the training rows; \
+             predictions there are guesses (see the column {EXTRAPOLATION})",
+            job.place.name()
+        ));
+    }
+    Ok(())
 }
 
 /// The names of the columns of one target.

@@ -9,7 +9,7 @@ use crate::style;
 use anyhow::{Context, Result, ensure};
 use rand_distr::{Distribution, StandardNormal};
 use raysum::rng::{Purpose, stream};
-use raysum::{Config, Dataset, EngineChoice, Matrix, Progress};
+use raysum::{Config, Dataset, EngineChoice, Fit, Matrix, Progress};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
@@ -92,7 +92,7 @@ pub(super) fn run(run: &Run) -> Result<()> {
 /// Fits RPA-GP-1 to the paper's task.
 fn time(name: &str, engine: EngineChoice, rows: usize, seed: u64) -> Result<Timed> {
     let (x, y) = draw(rows, seed);
-    let mut config = Config { engine, seed, ..Config::preset("rpa-1")? };
+    let mut config = Config { engine, seed, ..Config::paper("rpa-1")? };
     config.ski.grid = Some(GRID);
     let mut steps = Vec::new();
     let mut last = Instant::now();
@@ -105,7 +105,7 @@ fn time(name: &str, engine: EngineChoice, rows: usize, seed: u64) -> Result<Time
         ControlFlow::Continue(())
     };
     let started = Instant::now();
-    let model = config.fit_from(&Dataset::new(&x, &y)?, None, &mut progress)?;
+    let model = Fit::new(&config).progress(&mut progress).run(&Dataset::new(&x, &y)?)?.remove(0);
     let fit = started.elapsed().as_secs_f64();
     steps.sort_unstable_by(f64::total_cmp);
     let step = steps.get(steps.len() / 2).copied().unwrap_or(fit);

@@ -19,7 +19,7 @@ pub(super) struct Recipe {
 impl Recipe {
     /// A preset as it is.
     pub(super) fn preset(name: &str) -> Result<Self> {
-        Ok(Self { model: name.into(), config: Config::preset(name)? })
+        Ok(Self { model: name.into(), config: Config::paper(name)? })
     }
 
     /// A preset with `j` one-dimensional sub-kernels.

@@ -79,15 +79,7 @@ impl Dense {
         }
         linalg::cholesky(&mut self.factor, n, Threads::All)?;
         let two_pi = 2.0 * std::f64::consts::PI;
-        let mut constant = linalg::log_determinant(&self.factor, n) + n as f64 * two_pi.ln();
-        if of.weights.is_some() {
-            // N(y | f, v)^w is N(y | f, v/w) but for a factor.
-            let more = |i| {
-                let (w, v) = (of.weight(i), of.variance(i, prior.noise_variance));
-                (w - 1.0) * (two_pi * v).ln() + w.ln()
-            };
-            constant += (0..n).map(more).sum::<f64>();
-        }
+        let constant = linalg::log_determinant(&self.factor, n) + n as f64 * two_pi.ln();
         let mut solved = Solved { z, noise, a: Vec::new(), log_marginal_likelihoods: Vec::new() };
         for y in &self.observations.targets {
             let residual: Vec<f64> = y.iter().map(|y| y - prior.mean).collect();
@@ -119,10 +111,8 @@ impl Engine for Dense {
         for i in 0..n {
             let squares: f64 = solved.a.iter().map(|a| a[i] * a[i]).sum();
             let b = squares - targets * self.inverse[i * n + i];
-            let (w, v) =
-                (self.observations.weight(i), self.observations.variance(i, prior.noise_variance));
             trace += b;
-            noise_slope += 0.5 * (b / w - targets * (w - 1.0) / v);
+            noise_slope += 0.5 * b / self.observations.weight(i);
         }
         Ok(Evaluation {
             log_marginal_likelihood: solved.log_marginal_likelihoods.iter().sum(),

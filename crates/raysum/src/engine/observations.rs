@@ -1,8 +1,9 @@
-//! What is known of each training row beside its inputs: its targets, how often it counts, and how
-//! noisy it is known to be.
+//! What is known of each training row beside its inputs: its targets, its weight, and its known
+//! noise.
 //!
-//! Row i with weight w_i and known noise variance s_i² enters the likelihood as
-//! N(y_i | f_i, v_i)^{w_i} with v_i = σ² + s_i²: as w_i equal rows would.
+//! Row i with weight w_i and known noise variance s_i² enters the likelihood as one observation
+//! N(y_i | f_i, v_i/w_i) with v_i = σ² + s_i². The weights have mean 1, so σ² is the noise of a row
+//! of average weight.
 
 use crate::data::Dataset;
 use crate::scale::Scaler;
@@ -13,7 +14,7 @@ use std::borrow::Cow;
 pub struct Observations {
     /// One run of n values per target. All share the kernel and the noise.
     pub targets: Vec<Vec<f64>>,
-    /// w_i, above 0; without them every row counts once.
+    /// w_i, above 0; without them every row has weight 1.
     pub weights: Option<Vec<f64>>,
     /// s_i², at least 0; without them there is none beside σ².
     pub noise: Option<Vec<f64>>,
@@ -45,7 +46,7 @@ impl Observations {
         let noise = |std: &[f64]| std.iter().map(|s| scalers[0].y.scaled_square(*s)).collect();
         Self {
             targets: targets.map(|(y, scaler)| scaler.apply_y(y)).collect(),
-            weights: data.weights().map(<[f64]>::to_vec),
+            weights: scalers[0].apply_weights(data.weights(), data.rows()),
             noise: data.noise_std().map(noise),
         }
     }
@@ -55,10 +56,9 @@ impl Observations {
         self.targets.first().map_or(0, Vec::len)
     }
 
-    /// How many values were observed: Σ w_i for every target.
+    /// How many values were observed, over all targets.
     pub fn values(&self) -> f64 {
-        let each = self.weights.as_ref().map_or(self.rows() as f64, |w| w.iter().sum());
-        each * self.targets.len() as f64
+        (self.rows() * self.targets.len()) as f64
     }
 
     /// w_i.
@@ -76,7 +76,7 @@ impl Observations {
         self.weight(row) * noise / self.variance(row, noise)
     }
 
-    /// Whether every row counts once and has no noise but σ².
+    /// Whether every row has weight 1 and no noise but σ².
     pub fn are_plain(&self) -> bool {
         self.weights.is_none() && self.noise.is_none()
     }

@@ -112,11 +112,9 @@ impl Engine for Ski<'_> {
         let system = self.system(prior, self.most_nodes(prior))?;
         self.nodes.get_or_insert(system.operator.nodes());
         let gradient = system.gradient();
-        let (of, targets) = (&self.observations, self.observations.targets.len() as f64);
-        let noise_variance = gradient.noise.iter().enumerate().map(|(i, slope)| {
-            let (w, v) = (of.weight(i), of.variance(i, prior.noise_variance));
-            slope / w - 0.5 * targets * (w - 1.0) / v
-        });
+        let targets = self.observations.targets.len() as f64;
+        let slopes = gradient.noise.iter().enumerate();
+        let noise_variance = slopes.map(|(i, slope)| slope / self.observations.weight(i));
         Ok(Evaluation {
             log_marginal_likelihood: system.log_marginal_likelihoods.iter().sum(),
             standard_error: targets * system.standard_error,

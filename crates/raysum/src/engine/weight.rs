@@ -14,9 +14,9 @@
 //! ```
 //!
 //! Rows with weights w or known noise s² count ρ = wσ²/(σ² + s²) times (see [`Observations`]): Φ
-//! and y are multiplied by the root of ρ, row by row, and the formulas stay as they are, with
-//! n = Σw and Σ w log(1 + s²/σ²) added to the log determinant. Only ∂ log p/∂σ² is then a sum over
-//! the rows, ½ Σ ((|r|² + φ'Σφ)/σ² − w)/v, with v = σ² + s².
+//! and y are multiplied by the root of ρ, row by row, and the formulas stay as they are, with −Σ log ρ
+//! added to the log determinant. With known noise ∂ log p/∂σ² is then a sum over the rows,
+//! ½ Σ ((|r|² + φ'Σφ)/σ² − 1)/v, with v = σ² + s².
 //!
 //! Rows are read in blocks, three times per evaluation: to see where the views fall, to sum G and
 //! b, and to gather the gradient. Memory does not depend on n. Blocks have fixed bounds and go to a
@@ -101,6 +101,10 @@ impl<'a> Weight<'a> {
         limit: usize,
     ) -> Result<FeatureMap> {
         prior.kernel.check_products(NAME)?;
+        // Every sub-kernel has a feature at least.
+        if prior.kernel.degrees.len() > limit {
+            return Err(Error::BasisTooLarge);
+        }
         self.require_memory_of_views(prior)?;
         let tolerance = wanted.tolerance(prior, self.rows.len());
         let spacing = lattice_spacing(prior.kernel.sub_kernel, tolerance);
@@ -249,7 +253,7 @@ impl<'a> Weight<'a> {
         let noise_slope = if self.observations.noise.is_some() {
             total.noise_slope
         } else {
-            let trace_inverse = (statistics.weight - p as f64 + noise * trace) / noise;
+            let trace_inverse = (statistics.rows as f64 - p as f64 + noise * trace) / noise;
             0.5 * (total.squares / (noise * noise) - targets * trace_inverse)
         };
         let by_variance = map.blocks.iter().zip(&prior.kernel.variances).map(|(block, v)| {
@@ -368,7 +372,7 @@ impl Gathered {
         for (k, i) in block.range.clone().enumerate() {
             let at = k * p..(k + 1) * p;
             let spread = linalg::dot(&block.phi[at.clone()], &self.spread[at]) / noise;
-            self.noise_slope += 0.5 * targets * (spread - of.weight(i)) / of.variance(i, noise);
+            self.noise_slope += 0.5 * targets * (spread - 1.0) / of.variance(i, noise);
         }
     }
 

@@ -40,6 +40,20 @@ impl Model {
         name.cloned().unwrap_or_else(|| format!("column {column}"))
     }
 
+    /// The name of an original column, as [`Model::relevance`] counts them: a category's columns of X
+    /// are one.
+    pub fn feature_name(&self, feature: usize) -> String {
+        let used = self.schema.as_ref().and_then(|schema| schema.used().nth(feature));
+        match used {
+            // A model of an early version has a number for each column of X.
+            Some(used) if self.relevance.len() < self.columns() => used.name.clone(),
+            _ => {
+                let first = self.groups.partition_point(|group| *group < feature);
+                self.column_name(first)
+            }
+        }
+    }
+
     /// The name of the target, if it is known.
     pub fn target_name(&self) -> Option<&str> {
         self.target_name.as_deref()

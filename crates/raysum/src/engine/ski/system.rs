@@ -108,7 +108,7 @@ impl System {
         let mean = logs.iter().sum::<f64>() / probes as f64;
         let spread: f64 = logs.iter().map(|l| (l - mean).powi(2)).sum();
         let error = (spread / (probes * (probes - 1)) as f64).sqrt();
-        let noise = log_noise(observations, prior, &operator.scales);
+        let noise = log_noise(&operator.scales);
         let determinant = preconditioner.log_determinant() + mean + noise;
         let fits = solve::dots(&sides, &solved.x);
         let likelihood = |t: usize| -0.5 * (fits[t] + determinant);
@@ -181,12 +181,7 @@ fn project(rows: &StandardRows<'_>, prior: &Prior) -> Vec<f64> {
     all
 }
 
-/// What the likelihood has of the noise beside A: log|D|, and where rows have weights the rest of
-/// N(y | f, v)^w.
-fn log_noise(of: &Observations, prior: &Prior, scales: &[f64]) -> f64 {
-    let own = |(i, scale): (usize, &f64)| {
-        let (w, v) = (of.weight(i), of.variance(i, prior.noise_variance));
-        (2.0 * PI).ln() - 2.0 * scale.ln() + (w - 1.0) * (2.0 * PI * v).ln() + w.ln()
-    };
-    scales.iter().enumerate().map(own).sum()
+/// What the likelihood has of the noise beside A: log|2πD|, where D = S⁻².
+fn log_noise(scales: &[f64]) -> f64 {
+    scales.iter().map(|scale| (2.0 * PI).ln() - 2.0 * scale.ln()).sum()
 }

@@ -16,9 +16,7 @@ use std::sync::Arc;
 pub struct Statistics {
     /// Number of rows.
     pub rows: u64,
-    /// n = Σ w_i, which is the number of rows if they have no weights.
-    pub weight: f64,
-    /// Σ w_i log(v_i/σ²), which is 0 if no row has known noise.
+    /// −Σ log ρ_i, which is 0 if no row has a weight or known noise.
     pub log_noise: f64,
     /// G = Σ ρ_i φ_i φ_i', p × p, of which the lower half counts (column-major). Posteriors of
     /// several targets share it.
@@ -41,7 +39,6 @@ impl Statistics {
     pub fn new(features: usize, targets: usize) -> Self {
         Self {
             rows: 0,
-            weight: 0.0,
             log_noise: 0.0,
             gram: Arc::new(vec![0.0; features * features]),
             targets: vec![Moments { square: 0.0, moments: vec![0.0; features] }; targets],
@@ -64,12 +61,8 @@ impl Statistics {
         noise: f64,
     ) {
         self.rows += range.len() as u64;
-        for i in range {
-            let weight = observations.weight(i);
-            self.weight += weight;
-            if observations.noise.is_some() {
-                self.log_noise += weight * (observations.variance(i, noise) / noise).ln();
-            }
+        if !observations.are_plain() {
+            self.log_noise -= range.map(|i| observations.precision(i, noise).ln()).sum::<f64>();
         }
         let features = self.features();
         let gram: &mut Vec<f64> = Arc::make_mut(&mut self.gram);
@@ -126,7 +119,6 @@ impl Statistics {
 
     fn add_sums(&mut self, other: &Statistics, sign: f64) {
         let add = |a: &mut f64, b: f64| *a += sign * b;
-        add(&mut self.weight, other.weight);
         add(&mut self.log_noise, other.log_noise);
         let gram = Arc::make_mut(&mut self.gram);
         gram.iter_mut().zip(other.gram.iter()).for_each(|(a, b)| add(a, *b));
@@ -160,9 +152,9 @@ impl Statistics {
     pub(crate) fn tensors(&self) -> Vec<Tensor> {
         let (p, target) = (self.features(), &self.targets[0]);
         let packed = linalg::pack_lower(&self.gram, p);
-        let totals = vec![self.rows as f64, self.weight, self.log_noise, target.square];
+        let totals = vec![self.rows as f64, self.log_noise, target.square];
         vec![
-            Tensor::new("totals", vec![4], totals),
+            Tensor::new("totals", vec![3], totals),
             Tensor::new("moments", vec![p], target.moments.clone()),
             Tensor::new("gram", vec![packed.len()], packed),
         ]
@@ -173,13 +165,15 @@ impl Statistics {
         let take = |name: &str| Tensor::find(tensors, name);
         let (totals, moments, packed) = (take("totals")?, take("moments")?, take("gram")?);
         let p = moments.values.len();
-        totals.check_shape(&[4])?;
         packed.check_shape(&[p * (p + 1) / 2])?;
-        let [rows, weight, log_noise, square] = [0, 1, 2, 3].map(|k| totals.values[k]);
+        // Format 2 has Σw beside the number of rows.
+        let (rows, log_noise, square) = match totals.values[..] {
+            [rows, log_noise, square] | [rows, _, log_noise, square] => (rows, log_noise, square),
+            _ => return Err(format!("array 'totals' has shape {:?}", totals.shape)),
+        };
         let rows = Tensor::whole(rows, 1e15).and_then(|rows| u64::try_from(rows).ok());
         Ok(Self {
             rows: rows.ok_or("the number of rows is no count")?,
-            weight,
             log_noise,
             gram: Arc::new(linalg::unpack_lower(&packed.values, p)),
             targets: vec![Moments { square, moments: moments.values.clone() }],
@@ -220,9 +214,10 @@ impl Solution {
             factor[k * p + k] += noise;
         }
         linalg::cholesky(&mut factor, p, Threads::All)?;
+        let n = s.rows as f64;
         let log_determinant =
-            (s.weight - p as f64) * noise.ln() + s.log_noise + linalg::log_determinant(&factor, p);
-        let constant = s.weight * (2.0 * std::f64::consts::PI).ln();
+            (n - p as f64) * noise.ln() + s.log_noise + linalg::log_determinant(&factor, p);
+        let constant = n * (2.0 * std::f64::consts::PI).ln();
         let (root, factor) = (Arc::new(root), Arc::new(factor));
         let solve = |target: &Moments| {
             let mut half: Vec<f64> =

@@ -1,6 +1,7 @@
 //! Tests of θ, of the value that a fit minimises and of its gradient.
 
 use super::*;
+use crate::engine::Engine;
 use crate::engine::dense::Dense;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -12,28 +13,39 @@ fn rows(n: usize, d: usize) -> (Matrix, Vec<f64>) {
     (x, y)
 }
 
+fn evaluate(
+    parameters: &Parameters,
+    engine: &mut dyn Engine,
+    theta: &[f64],
+    gradient: &mut [f64],
+) -> f64 {
+    let prior = parameters.prior_at(theta);
+    let likelihood = engine.evaluate(&prior).unwrap();
+    parameters.minimised(theta, &prior, &likelihood, gradient)
+}
+
 /// Largest difference between the gradient and central differences, over the largest entry.
-fn gradient_error(config: &Config) -> f64 {
+fn gradient_error(config: &Config, freedom: Freedom) -> f64 {
     let (x, y) = rows(40, 6);
     let p = Projections::choose(config.directions, &config.degrees.resolve(6), 6, 7).unwrap();
-    let layout = Layout::new(config, p).unwrap();
+    let parameters = Parameters::new(config, p).unwrap().with(freedom);
     let mut engine = Dense::new(x, y);
     let mut rng = crate::rng::stream(8, crate::rng::Purpose::Starts, 0);
-    let theta: Vec<f64> = layout
+    let theta: Vec<f64> = parameters
         .start()
         .iter()
         .map(|t| t + 0.3 * Distribution::<f64>::sample(&StandardNormal, &mut rng))
         .collect();
-    let mut gradient = vec![0.0; layout.len()];
-    layout.evaluate(&mut engine, &theta, &mut gradient).unwrap();
+    let mut gradient = vec![0.0; parameters.len()];
+    evaluate(&parameters, &mut engine, &theta, &mut gradient);
     let largest = gradient.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
-    let mut unused = vec![0.0; layout.len()];
+    let mut unused = vec![0.0; parameters.len()];
     let mut worst = 0.0_f64;
     for i in 0..theta.len() {
         let mut at = |step: f64| {
             let mut moved = theta.clone();
             moved[i] += step;
-            layout.evaluate(&mut engine, &moved, &mut unused).unwrap()
+            evaluate(&parameters, &mut engine, &moved, &mut unused)
         };
         // Fourth-order differences, so that the step's own error stays below 1e-9; but short
         // ones for Matérn 1/2, so that no two rows change sides at its kink.
@@ -57,16 +69,53 @@ fn gradients_match_differences_for_every_model_and_kernel() {
             if kernel == SubKernel::Cosine && config.degrees.resolve(6).iter().any(|d| *d > 1) {
                 continue;
             }
-            let error = gradient_error(&config);
+            let error = gradient_error(&config, Freedom::Free);
             assert!(error < 1e-6, "{name} with {kernel_name}: {error}");
         }
     }
 }
 
 #[test]
+fn gradients_match_differences_at_every_freedom() {
+    for name in ["dpa-ard", "rbf-ard", "gam", "rpa-1", "rpa-2"] {
+        let config = Config::preset(name).unwrap();
+        for freedom in [Freedom::Common, Freedom::Shrunk(0.3), Freedom::Shrunk(2.0)] {
+            let error = gradient_error(&config, freedom);
+            assert!(error < 1e-6, "{name}, {freedom:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn common_scales_are_the_start_s_own_times_a_factor() {
+    for name in ["rbf-ard", "rpa-2"] {
+        let config = Config::preset(name).unwrap();
+        let p = Projections::choose(config.directions, &config.degrees.resolve(6), 6, 7).unwrap();
+        let free = Parameters::new(&config, p).unwrap();
+        let common = free.with(Freedom::Common);
+        assert_eq!(common.len(), 4);
+        let (a, b) = (common.hyperparameters(&common.start()), free.hyperparameters(&free.start()));
+        for (a, b) in [
+            (&a.column_length_scales, &b.column_length_scales),
+            (&a.length_scales, &b.length_scales),
+            (&a.variances, &b.variances),
+        ] {
+            assert!(a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12 * b));
+        }
+        // A common factor costs nothing under the prior, and neither does a common variance.
+        let shrunk = free.with(Freedom::Shrunk(0.3));
+        let theta = shrunk.theta(&common.hyperparameters(&[1.5, 0.7, -1.0, 0.2])).unwrap();
+        let mut gradient = vec![0.0; theta.len()];
+        assert!(shrunk.log_prior(&theta, &mut gradient).abs() < 1e-12);
+        let back = common.theta(&shrunk.hyperparameters(&theta)).unwrap();
+        assert!(back.iter().zip([1.5, 0.7, -1.0, 0.2]).all(|(a, b)| (a - b).abs() < 1e-12));
+    }
+}
+
+#[test]
 fn the_noise_prior_is_part_of_value_and_gradient() {
     let config = Config { noise_bounds: (1e-4, 0.05), ..Config::default() };
-    assert!(gradient_error(&config) < 1e-6);
+    assert!(gradient_error(&config, Freedom::Free) < 1e-6);
     assert_eq!(smoothed_box(0.5, (1e-4, 10.0)), (0.0, 0.0));
     assert_eq!(smoothed_box(10.01, (1e-4, 10.0)).0, -0.5 * (10.01_f64 - 10.0).powi(2) / 1e-4);
     assert!(smoothed_box(1e-5, (1e-4, 10.0)).1 > 0.0);
@@ -77,9 +126,9 @@ fn theta_and_hyperparameters_round_trip() {
     for (name, _) in Config::presets() {
         let config = Config::preset(name).unwrap();
         let p = Projections::choose(config.directions, &config.degrees.resolve(6), 6, 7).unwrap();
-        let layout = Layout::new(&config, p).unwrap();
-        let theta: Vec<f64> = (0..layout.len()).map(|i| 0.1 * i as f64 - 0.5).collect();
-        let back = layout.settled(&theta).theta(&layout.hyperparameters(&theta)).unwrap();
+        let parameters = Parameters::new(&config, p).unwrap();
+        let theta: Vec<f64> = (0..parameters.len()).map(|i| 0.1 * i as f64 - 0.5).collect();
+        let back = parameters.settled(&theta).theta(&parameters.hyperparameters(&theta)).unwrap();
         for (a, b) in theta.iter().zip(&back) {
             assert!((a - b).abs() < 1e-12, "{name}: {theta:?} {back:?}");
         }
@@ -93,11 +142,11 @@ fn learning_starts_at_the_plain_model() {
     let p = Projections::choose(config.directions, &[1; 9], 4, 7).unwrap();
     let plain_config =
         Config { learn_directions: false, ard: true, learn_weights: false, ..config.clone() };
-    let plain = Layout::new(&plain_config, p.clone()).unwrap();
+    let plain = Parameters::new(&plain_config, p.clone()).unwrap();
     let mut at = plain.start();
     at[..4].copy_from_slice(&[0.3, -0.5, 18.0, 1.0]);
     let h = plain.hyperparameters(&at);
-    let (learned, theta) = Layout::new(&config, p).unwrap().learning_from(&plain, &h).unwrap();
+    let (learned, theta) = Parameters::new(&config, p).unwrap().learning_from(&plain, &h).unwrap();
     let (there, here) = (plain.prior(&h), learned.prior_at(&theta));
     let mut engine = Dense::new(x, y);
     let value = |e: &Evaluation| e.log_marginal_likelihood;
@@ -106,7 +155,7 @@ fn learning_starts_at_the_plain_model() {
     // The prior is as wide as the plain entries are, and no column is shut out.
     let squares: f64 = theta[..36].iter().map(|u| u * u).sum();
     assert!((squares - 27.0).abs() < 0.1, "{squares}");
-    let tau = learned.entry_scales.unwrap();
+    let Scales::Entries(tau) = learned.scales else { panic!("entries are learned") };
     assert!(tau[2] > 0.05 * tau.iter().sum::<f64>() / 4.0);
 }
 
@@ -114,13 +163,13 @@ fn learning_starts_at_the_plain_model() {
 fn a_direction_without_length_points_somewhere() {
     let config = Config::preset("ppr").unwrap();
     let p = Projections::choose(config.directions, &[1, 1], 3, 7).unwrap();
-    let layout = Layout::new(&config, p.clone()).unwrap();
-    let mut theta = layout.start();
+    let parameters = Parameters::new(&config, p.clone()).unwrap();
+    let mut theta = parameters.start();
     theta[..3].fill(0.0);
-    let found = layout.settled(&theta);
+    let found = parameters.settled(&theta);
     assert_eq!(found.projections().matrix().row(0), p.matrix().row(0));
-    let h = layout.hyperparameters(&theta);
-    layout.check(&h).unwrap();
+    let h = parameters.hyperparameters(&theta);
+    parameters.check(&h).unwrap();
     assert!(h.length_scales[0] > 1e8 && h.length_scales[1] < 3.0);
 }
 
@@ -129,13 +178,13 @@ fn a_theta_out_of_range_is_flat() {
     let (x, y) = rows(10, 2);
     let config = Config::preset("gam").unwrap();
     let p = Projections::choose(config.directions, &[1, 1], 2, 7).unwrap();
-    let layout = Layout::new(&config, p).unwrap();
+    let parameters = Parameters::new(&config, p).unwrap();
     let mut engine = Dense::new(x, y);
-    let mut theta = layout.start();
+    let mut theta = parameters.start();
     let mut gradient = [0.0; 5];
     theta[0] = 50.0;
-    let value = layout.evaluate(&mut engine, &theta, &mut gradient).unwrap();
+    let value = evaluate(&parameters, &mut engine, &theta, &mut gradient);
     theta[0] = 20.0;
-    assert_eq!(value, layout.evaluate(&mut engine, &theta, &mut [0.0; 5]).unwrap());
+    assert_eq!(value, evaluate(&parameters, &mut engine, &theta, &mut [0.0; 5]));
     assert!(value.is_finite() && gradient[0] == 0.0 && gradient[1] != 0.0);
 }

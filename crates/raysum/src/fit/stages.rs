@@ -1,4 +1,4 @@
-//! The stages of a search: on parts of the rows first, then on all.
+//! How many rows each stage of a search has, and how many evaluations.
 
 /// Above this many rows a part of them scouts where to search. Few rows have a likelihood with fewer
 /// hills: searches over many that start far off end on wrong ones, and late.
@@ -7,6 +7,8 @@ const SCOUTED_ABOVE: usize = 2_000;
 const MOST_SCOUTS: usize = 2_000;
 /// Evaluations that a search usually takes after it.
 const SCOUTED_EVALUATIONS: usize = 20;
+/// Evaluations that the first stage usually takes.
+const FIRST_EVALUATIONS: usize = 80;
 /// From this many rows on, a search starts on a random part of them, and finishes on all.
 const STAGED_ABOVE: usize = 20_000;
 /// The parts, and the number of rows from which each is worth its while.
@@ -18,27 +20,27 @@ const LAST_EVALUATIONS: usize = 3;
 
 /// The stages of a search.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Stages {
+pub(super) struct Stages {
     /// The rows of each.
-    pub(crate) rows: Vec<usize>,
+    pub(super) rows: Vec<usize>,
     /// Whether the first one only scouts: the second is as long as it takes then.
     scouted: bool,
 }
 
 impl Stages {
     /// All in one.
-    pub(crate) fn one(rows: usize) -> Self {
+    pub(super) fn one(rows: usize) -> Self {
         Self { rows: vec![rows], scouted: false }
     }
 
     /// Parts of n rows, then all of them.
-    pub(crate) fn plain(n: usize) -> Self {
+    pub(super) fn plain(n: usize) -> Self {
         let parts = PARTS.iter().filter(|(_, from)| n > *from).map(|(rows, _)| *rows);
         Self { rows: parts.chain([n]).collect(), scouted: false }
     }
 
     /// The same after a part that scouts.
-    pub(crate) fn scouted(n: usize) -> Self {
+    pub(super) fn scouted(n: usize) -> Self {
         let mut stages = Self::plain(n);
         if n > SCOUTED_ABOVE {
             stages.rows.insert(0, MOST_SCOUTS.min(n / 2));
@@ -48,7 +50,7 @@ impl Stages {
     }
 
     /// The most evaluations of a stage, if it is a short one.
-    pub(crate) fn limit(&self, index: usize) -> Option<usize> {
+    pub(super) fn limit(&self, index: usize) -> Option<usize> {
         match index - usize::from(self.scouted && index > 0) {
             0 => None,
             1 => Some(LATER_EVALUATIONS),
@@ -56,14 +58,18 @@ impl Stages {
         }
     }
 
-    /// What comes after a stage, in evaluations on its rows: those of later stages, and one on the
-    /// most rows for the posterior.
-    pub(crate) fn later(&self, index: usize) -> f64 {
-        let evaluations =
-            |later: usize| self.limit(later).unwrap_or(SCOUTED_EVALUATIONS) * self.rows[later];
-        let last = self.rows.len() - 1;
-        let rows = (index + 1..=last).map(evaluations).sum::<usize>() + self.rows[last];
-        rows as f64 / self.rows[index] as f64
+    /// The evaluations that a stage usually takes.
+    pub(super) fn expected(&self, index: usize) -> usize {
+        let usual = if index == 0 { FIRST_EVALUATIONS } else { SCOUTED_EVALUATIONS };
+        self.limit(index).unwrap_or(usual)
+    }
+
+    /// The work after a stage, in rows times evaluations: that of later stages, and one evaluation on
+    /// the most rows for the posterior.
+    pub(super) fn ahead(&self, index: usize) -> f64 {
+        let later = index + 1..self.rows.len();
+        let work: usize = later.map(|later| self.expected(later) * self.rows[later]).sum();
+        (work + self.rows[self.rows.len() - 1]) as f64
     }
 }
 
@@ -85,13 +91,13 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_later_is_counted_in_evaluations_of_this_stage() {
-        assert_eq!(Stages::one(500).later(0), 1.0);
-        assert_eq!(Stages::scouted(5_000).later(0), 2.5 * (1 + SCOUTED_EVALUATIONS) as f64);
+    fn the_work_ahead_is_that_of_later_stages() {
+        assert_eq!(Stages::one(500).ahead(0), 500.0);
+        assert_eq!(Stages::scouted(5_000).ahead(0), 5_000.0 * (1 + SCOUTED_EVALUATIONS) as f64);
         let three = Stages::plain(1_000_000);
-        let last = LAST_EVALUATIONS as f64;
-        assert_eq!(three.later(0), 10.0 * LATER_EVALUATIONS as f64 + 100.0 * last + 100.0);
-        assert_eq!(three.later(1), 10.0 * last + 10.0);
-        assert_eq!(three.later(2), 1.0);
+        let (later, last) = (LATER_EVALUATIONS as f64, LAST_EVALUATIONS as f64);
+        assert_eq!(three.ahead(0), 1e5 * later + 1e6 * last + 1e6);
+        assert_eq!(three.ahead(1), 1e6 * last + 1e6);
+        assert_eq!(three.ahead(2), 1e6);
     }
 }

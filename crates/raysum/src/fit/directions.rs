@@ -1,0 +1,188 @@
+//! Learned directions: where learning them starts, and after how many evaluations it ends.
+//!
+//! Learning starts from the model with the same projections and a length-scale per column. With few
+//! rows it ends early: held-out rows are scored after more and more evaluations, and learning on all
+//! rows takes as many as those could bear.
+
+use super::evaluator::Evaluator;
+use super::held_out::{self, Scores, Split};
+use super::progress::Phase;
+use super::search::Search;
+use super::shrinkage;
+use super::training::{Problem, Training};
+use crate::config::Config;
+use crate::engine::Posterior;
+use crate::error::Result;
+use crate::optimize::{Outcome, Stop};
+use crate::parameters::{Freedom, Parameters};
+
+/// Most evaluations for learning directions, unless the user says so.
+pub(super) const EVALUATIONS: usize = 800;
+/// Most evaluations of the stage that goes on with it on more rows.
+pub(super) const LATER_EVALUATIONS: usize = 60;
+/// The evaluations after which held-out rows are scored. The first is of the plain model.
+const MARKS: [usize; 9] = [1, 4, 8, 16, 32, 64, 128, 256, 512];
+
+/// Evaluations that learning from the rows of a split usually takes.
+const EXPECTED: usize = 150;
+
+/// Where learning directions starts, and the evaluations it may take: all it wants, if `None`.
+pub(super) struct Learning {
+    pub(super) parameters: Parameters,
+    pub(super) first: Vec<f64>,
+    pub(super) most: Option<usize>,
+}
+
+impl Learning {
+    /// Finds out on these rows, given by their numbers.
+    pub(super) fn prepare(
+        search: &mut Search<'_, '_>,
+        training: &Training<'_>,
+        parameters: &Parameters,
+        rows: &[usize],
+    ) -> Result<Self> {
+        let config = search.config;
+        let plain = Parameters::new(&plain_config(config), parameters.projections().clone())?;
+        let ahead = (EVALUATIONS * rows.len()) as f64;
+        let freedom = shrinkage::choose(search, training, &plain, rows, ahead)?;
+        let start = Start { learned: parameters, plain: &plain, freedom };
+        let splits = if held_out::enough(rows.len(), parameters.len()) {
+            Vec::new()
+        } else {
+            held_out::splits(training, rows, config.seed)
+        };
+        search.tracker.enter(Phase::HeldOut, splits.len() * EXPECTED, ahead);
+        let mut trials = Vec::new();
+        for split in &splits {
+            let problem = training.problem(config, Some(&split.fitted))?;
+            trials.push(Trial::new(search, problem, split, &start)?);
+        }
+        let most = score(search, training, &mut trials)?;
+        let part = (rows.len() < training.len()).then(|| training.rows(rows));
+        let mut problem = training.problem(config, part.as_ref())?;
+        let (parameters, first) = start.find(search, &mut problem)?;
+        Ok(Self { parameters, first, most })
+    }
+}
+
+fn plain_config(config: &Config) -> Config {
+    Config { learn_directions: false, learn_weights: false, ard: true, ..config.clone() }
+}
+
+/// The plain model that learning starts from.
+struct Start<'s> {
+    learned: &'s Parameters,
+    plain: &'s Parameters,
+    freedom: Freedom,
+}
+
+impl Start<'_> {
+    fn find(
+        &self,
+        search: &mut Search<'_, '_>,
+        problem: &mut Problem<'_>,
+    ) -> Result<(Parameters, Vec<f64>)> {
+        let (plain, outcome) = if self.freedom == Freedom::Free {
+            let mut evaluator = Evaluator { problem, parameters: self.plain };
+            (self.plain.clone(), search.starts(&mut evaluator, &self.plain.start())?.remove(0))
+        } else {
+            let outcome = shrinkage::search(search, problem, self.plain, self.freedom)?;
+            (self.plain.with(self.freedom), outcome)
+        };
+        self.learned.learning_from(&plain, &plain.hyperparameters(&outcome.point))
+    }
+}
+
+/// Learning directions from some rows while others are held out.
+struct Trial<'t> {
+    problem: Problem<'t>,
+    split: &'t Split,
+    parameters: Parameters,
+    reached: Outcome,
+}
+
+impl<'t> Trial<'t> {
+    fn new(
+        search: &mut Search<'_, '_>,
+        mut problem: Problem<'t>,
+        split: &'t Split,
+        start: &Start<'_>,
+    ) -> Result<Self> {
+        let (parameters, first) = start.find(search, &mut problem)?;
+        Ok(Self { problem, split, parameters, reached: Outcome::at(first) })
+    }
+
+    /// Whether there is anything more to learn.
+    fn goes_on(&self) -> bool {
+        self.reached.stop == Stop::Limit
+    }
+
+    /// Goes on for so many evaluations, and scores the held-out rows.
+    fn learn(
+        &mut self,
+        search: &mut Search<'_, '_>,
+        training: &Training<'_>,
+        evaluations: usize,
+    ) -> Result<Vec<f64>> {
+        if self.goes_on() {
+            let mut evaluator =
+                Evaluator { problem: &mut self.problem, parameters: &self.parameters };
+            self.reached = search.learn(&mut evaluator, &self.reached, evaluations)?;
+        }
+        let theta = &self.reached.point;
+        let posteriors = self.problem.engine.posteriors(&self.parameters.prior_at(theta))?;
+        let posteriors: Vec<Box<dyn Posterior>> = posteriors.into_iter().map(|(_, p)| p).collect();
+        held_out::log_densities(training, self.split, &self.parameters, theta, &posteriors)
+    }
+}
+
+/// The evaluations that held-out rows can bear: the first mark within a standard error of the best,
+/// because what cannot be told from noise is not worth the risk; `None` to go on to the end.
+fn score(
+    search: &mut Search<'_, '_>,
+    training: &Training<'_>,
+    trials: &mut [Trial<'_>],
+) -> Result<Option<usize>> {
+    let most = search.config.max_evaluations.unwrap_or(EVALUATIONS);
+    let mut scores = Scores::default();
+    // Once no trial has anything more to learn the scores would not change.
+    while let Some(evaluations) = next(&scores, most)
+        && trials.iter().any(Trial::goes_on)
+    {
+        let mut densities = Vec::new();
+        for trial in trials.iter_mut() {
+            densities.extend(trial.learn(search, training, evaluations)?);
+        }
+        scores.push(densities);
+    }
+    let chosen = scores.first_as_good().filter(|mark| mark + 1 < MARKS.len());
+    Ok(chosen.map(|mark| MARKS[mark]))
+}
+
+/// The evaluations until held-out rows are scored next, if they are.
+fn next(scores: &Scores, most: usize) -> Option<usize> {
+    let mark = MARKS.get(scores.len()).filter(|mark| **mark <= most)?;
+    if scores.are_falling() {
+        return None;
+    }
+    // Going on from a mark begins with the evaluation that it ended with.
+    Some(scores.len().checked_sub(1).map_or(*mark, |last| mark - MARKS[last] + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_scored_at_the_marks() {
+        let mut scores = Scores::default();
+        assert_eq!(next(&scores, 800), Some(1));
+        for (density, expected) in [(0.0, Some(4)), (1.0, Some(5)), (0.5, Some(9)), (0.4, None)] {
+            scores.push(vec![density]);
+            if density == 0.0 {
+                assert_eq!((next(&scores, 4), next(&scores, 3)), (Some(4), None));
+            }
+            assert_eq!(next(&scores, 800), expected);
+        }
+    }
+}

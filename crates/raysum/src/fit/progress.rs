@@ -1,0 +1,149 @@
+//! Where a fit stands, for whoever waits for it.
+
+use std::ops::ControlFlow;
+
+/// What a fit is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Deciding by held-out rows how free the model may be.
+    HeldOut,
+    /// Searching hyperparameters.
+    Search,
+}
+
+/// Where a fit stands after an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// The target that is fitted, counted from 0; 0 if all are fitted together.
+    pub target: usize,
+    /// What the fit is doing.
+    pub phase: Phase,
+    /// Rows that are evaluated.
+    pub rows: usize,
+    /// Rows that there are.
+    pub all_rows: usize,
+    /// The number of this search among those of the fit, from 0.
+    pub search: u32,
+    /// Evaluations so far in this search.
+    pub evaluations: usize,
+    /// The best objective so far in this search: log marginal likelihood plus log prior.
+    pub objective: f64,
+    /// An estimate of the share of the work that is done; it never falls.
+    pub done: f64,
+}
+
+/// Called after each evaluation; `Break` cancels the fit.
+pub type ProgressFn<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
+
+/// Keeps count of the work, in rows times evaluations, and reports it.
+pub(super) struct Tracker<'a, 'p> {
+    report: &'a mut ProgressFn<'p>,
+    all_rows: usize,
+    /// Which of how many equal fits this is.
+    place: (usize, usize),
+    phase: Phase,
+    /// Evaluations that the phase is expected to take, and those it has taken.
+    expected: usize,
+    taken: usize,
+    /// The work after this phase, and the work done so far.
+    ahead: f64,
+    spent: f64,
+    done: f64,
+    searches: u32,
+}
+
+impl<'a, 'p> Tracker<'a, 'p> {
+    pub(super) fn new(
+        report: &'a mut ProgressFn<'p>,
+        all_rows: usize,
+        place: (usize, usize),
+    ) -> Self {
+        Self {
+            report,
+            all_rows,
+            place,
+            phase: Phase::Search,
+            expected: 0,
+            taken: 0,
+            ahead: 0.0,
+            spent: 0.0,
+            done: 0.0,
+            searches: 0,
+        }
+    }
+
+    /// Begins a phase that is expected to take so many evaluations, with so much work after it.
+    pub(super) fn enter(&mut self, phase: Phase, expected: usize, ahead: f64) {
+        (self.phase, self.expected, self.taken, self.ahead) = (phase, expected, 0, ahead);
+    }
+
+    /// Begins a search.
+    pub(super) fn search(&mut self) {
+        self.searches += 1;
+    }
+
+    /// Reports an evaluation on so many rows, the last of some in this search.
+    pub(super) fn evaluated(
+        &mut self,
+        rows: usize,
+        evaluations: usize,
+        objective: f64,
+    ) -> ControlFlow<()> {
+        self.taken += 1;
+        self.spent += rows as f64;
+        // A phase that takes longer than expected will take some more.
+        let left = self.expected.saturating_sub(self.taken).max(self.taken / 4) * rows;
+        let share = self.spent / (self.spent + left as f64 + self.ahead);
+        self.done = self.done.max(share);
+        let (place, count) = self.place;
+        (self.report)(&Progress {
+            target: place,
+            phase: self.phase,
+            rows,
+            all_rows: self.all_rows,
+            search: self.searches.saturating_sub(1),
+            evaluations,
+            objective,
+            done: (place as f64 + self.done) / count as f64,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_the_work_never_falls_and_stays_below_one() {
+        let mut seen = Vec::new();
+        let mut report = |p: &Progress| {
+            seen.push(p.done);
+            ControlFlow::Continue(())
+        };
+        let mut tracker = Tracker::new(&mut report, 1000, (0, 1));
+        tracker.enter(Phase::HeldOut, 10, 3000.0);
+        for k in 1..=30 {
+            assert!(tracker.evaluated(100, k, 0.0).is_continue());
+        }
+        tracker.enter(Phase::Search, 2, 0.0);
+        for k in 1..=2 {
+            assert!(tracker.evaluated(1000, k, 0.0).is_continue());
+        }
+        assert!(seen.is_sorted() && seen[0] > 0.0, "{seen:?}");
+        assert!((seen[9] - 1000.0 / 4200.0).abs() < 1e-12 && seen[31] == 1.0, "{seen:?}");
+    }
+
+    #[test]
+    fn one_of_several_fits_is_that_share_of_the_whole() {
+        let mut last = 0.0;
+        let mut report = |p: &Progress| {
+            last = p.done;
+            ControlFlow::Continue(())
+        };
+        let mut tracker = Tracker::new(&mut report, 10, (1, 4));
+        tracker.enter(Phase::Search, 2, 0.0);
+        assert!(tracker.evaluated(10, 1, 0.0).is_continue());
+        assert_eq!(last, 0.375);
+    }
+}

@@ -1,0 +1,175 @@
+//! Runs a search in stages: on a part of the rows first, then on all.
+
+use super::directions::{self, Learning};
+use super::evaluator::Evaluator;
+use super::progress::Phase;
+use super::search::Search;
+use super::shrinkage;
+use super::stages::Stages;
+use super::training::Training;
+use crate::config::{Config, Optimizer, Shrinkage};
+use crate::error::Result;
+use crate::model::FitReport;
+use crate::optimize::{Lbfgs, Outcome, Stop};
+use crate::parameters::{Freedom, Hyperparameters, Parameters};
+
+/// What a search has found.
+pub(super) struct Found {
+    pub(super) parameters: Parameters,
+    pub(super) hyperparameters: Hyperparameters,
+    /// All of it that is known before the posterior.
+    pub(super) report: FitReport,
+}
+
+impl Found {
+    /// Hyperparameters that were given.
+    pub(super) fn given(parameters: Parameters, hyperparameters: Hyperparameters) -> Self {
+        Self { parameters, hyperparameters, report: FitReport::default() }
+    }
+}
+
+/// The stages of one search.
+pub(super) struct Schedule<'s> {
+    config: &'s Config,
+    stages: Stages,
+    /// Whether the caller knows where to start.
+    started: bool,
+    /// How far length-scales may differ, if the caller knows.
+    freedom: Option<Freedom>,
+}
+
+/// Where the first stage has led.
+struct First {
+    parameters: Parameters,
+    /// The outcomes that the next stage chooses from, the best first.
+    outcomes: Vec<Outcome>,
+    freedom: Freedom,
+    /// The most evaluations of each later stage, if learning directions has to end early.
+    most: Option<usize>,
+}
+
+impl<'s> Schedule<'s> {
+    pub(super) fn new(
+        config: &'s Config,
+        training: &Training<'_>,
+        started: bool,
+        freedom: Option<Freedom>,
+    ) -> Self {
+        let n = training.len();
+        let stages = match config.subset {
+            Some(rows) => Stages::one(rows.min(n)),
+            None if started => Stages::one(n),
+            // Adam has the paper's recipe from its start to its end, and learned directions are
+            // stopped by rows of the first stage, which must be many.
+            None if config.learn_directions || config.optimizer == Optimizer::Adam => {
+                Stages::plain(n)
+            }
+            None => Stages::scouted(n),
+        };
+        Self { config, stages, started, freedom }
+    }
+
+    /// Searches from θ = `first`.
+    pub(super) fn run(
+        &self,
+        mut search: Search<'_, '_>,
+        training: &Training<'_>,
+        parameters: &Parameters,
+        first: &[f64],
+    ) -> Result<Found> {
+        if self.stages.rows[0] < training.len() {
+            training.whole(self.config)?.engine.check(&parameters.prior_at(first))?;
+        }
+        let First { parameters, mut outcomes, freedom, most } =
+            self.first_stage(&mut search, training, parameters, first)?;
+        for index in 1..self.stages.rows.len() {
+            let rows = self.stages.rows[index];
+            let part = (rows < training.len())
+                .then(|| training.rows(&training.sample(rows, self.config.seed, index)));
+            let mut problem = training.problem(self.config, part.as_ref())?;
+            let mut evaluator = Evaluator { problem: &mut problem, parameters: &parameters };
+            let limit = match self.stages.limit(index) {
+                None => Lbfgs::default().evaluations,
+                Some(_) if self.config.learn_directions && index == 1 => {
+                    directions::LATER_EVALUATIONS
+                }
+                Some(limit) => limit,
+            };
+            let limit = limit.min(most.unwrap_or(limit));
+            let expected = self.stages.expected(index).min(limit);
+            search.tracker.enter(Phase::Search, expected, self.stages.ahead(index));
+            let growth = rows as f64 / self.stages.rows[index - 1] as f64;
+            let best = search.best_outcome(&mut evaluator, outcomes)?;
+            outcomes = vec![search.finish(&mut evaluator, best, growth, limit)?];
+        }
+        let best = &outcomes[0];
+        // A later stage is short on purpose, as is learning that was stopped; their limit is
+        // nothing to warn of.
+        let short = self.stages.limit(self.stages.rows.len() - 1).is_some() || most.is_some();
+        let report = FitReport {
+            evaluations: search.evaluations,
+            unconverged: search.setbacks.unconverged,
+            hit_limit: best.stop == Stop::Limit && !short,
+            shrinkage: freedom.width(),
+            ..FitReport::default()
+        };
+        let hyperparameters = parameters.hyperparameters(&best.point);
+        Ok(Found { parameters: parameters.settled(&best.point), hyperparameters, report })
+    }
+
+    fn first_stage(
+        &self,
+        search: &mut Search<'_, '_>,
+        training: &Training<'_>,
+        parameters: &Parameters,
+        first: &[f64],
+    ) -> Result<First> {
+        let (config, n, rows) = (self.config, training.len(), self.stages.rows[0]);
+        let all = rows == n;
+        let numbers = if all { (0..n).collect() } else { training.sample(rows, config.seed, 0) };
+        let part = (!all).then(|| training.rows(&numbers));
+        if config.learn_directions {
+            let learning = if self.started {
+                Learning { parameters: parameters.clone(), first: first.to_vec(), most: None }
+            } else {
+                Learning::prepare(search, training, parameters, &numbers)?
+            };
+            let Learning { parameters, first, most } = learning;
+            let mut problem = training.problem(config, part.as_ref())?;
+            let mut evaluator = Evaluator { problem: &mut problem, parameters: &parameters };
+            let limit = config.max_evaluations.unwrap_or(directions::EVALUATIONS);
+            let limit = limit.min(most.unwrap_or(limit));
+            search.tracker.enter(Phase::Search, limit, self.stages.ahead(0));
+            let outcome = search.learn(&mut evaluator, &Outcome::at(first), limit)?;
+            return Ok(First { parameters, outcomes: vec![outcome], freedom: Freedom::Free, most });
+        }
+        let first_work = (self.stages.expected(0) * rows) as f64;
+        let ahead = first_work + self.stages.ahead(0);
+        let freedom = match self.freedom {
+            Some(freedom) => freedom,
+            None => shrinkage::choose(search, training, parameters, &numbers, ahead)?,
+        };
+        let expected = self.stages.expected(0) * config.starts as usize;
+        search.tracker.enter(Phase::Search, expected, self.stages.ahead(0));
+        let mut problem = training.problem(config, part.as_ref())?;
+        let freed = parameters.with(freedom);
+        if self.started {
+            let first = freed.theta(&parameters.hyperparameters(first))?;
+            let mut evaluator = Evaluator { problem: &mut problem, parameters: &freed };
+            let outcomes = search.starts(&mut evaluator, &first)?;
+            return Ok(First { parameters: freed, outcomes, freedom, most: None });
+        }
+        let mut outcomes = Vec::new();
+        if config.shrinkage != Shrinkage::None && parameters.is_shrinkable() {
+            outcomes.push(shrinkage::search(search, &mut problem, parameters, freedom)?);
+        }
+        let mut evaluator = Evaluator { problem: &mut problem, parameters: &freed };
+        // Free length-scales have several optima: the way from a common one and the direct way
+        // often lead to different ones.
+        if freedom == Freedom::Free {
+            outcomes.push(search.descend(&mut evaluator, first, None)?);
+        }
+        let outcomes = search.more_starts(&mut evaluator, &freed.start(), outcomes)?;
+        Ok(First { parameters: freed, outcomes, freedom, most: None })
+    }
+}

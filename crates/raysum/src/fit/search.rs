@@ -1,0 +1,251 @@
+//! The search for θ, with progress and cancellation.
+
+use super::evaluator::{Evaluator, Setbacks};
+use super::progress::Tracker;
+use crate::checkpoint::Checkpoint;
+use crate::config::{Config, Optimizer};
+use crate::error::{Error, Result};
+use crate::optimize::{Adam, Lbfgs, Outcome, Step, Stop, adam, lbfgs};
+use crate::rng::{Purpose, stream};
+use rand_distr::{Distribution, StandardNormal};
+use std::ops::ControlFlow;
+
+/// A search ends when its steps gain less than this in log likelihood per observed value. The first
+/// stage has a finer tolerance: with a coarse one it ends on plateaus.
+const STEP_TOLERANCE: f64 = 2e-5;
+/// The same for later stages, which start close to the optimum and have more rows.
+const LATER_TOLERANCE: f64 = 1e-4;
+
+/// The same for learning directions, where the last tenth of the gain takes half of the steps.
+const LEARNING_TOLERANCE: f64 = 2e-5;
+/// Outcomes of several starts on some rows that are compared on more rows.
+const RIVALS: usize = 3;
+/// Steps that learning remembers: its θ has hundreds of entries that turn with each other.
+const LEARNING_MEMORY: usize = 50;
+
+/// What an optimiser is given: value and gradient at a point, and who watches.
+type Objective<'a> = dyn FnMut(&[f64], &mut [f64]) -> Result<f64> + 'a;
+type Observer<'a> = dyn FnMut(&Step) -> ControlFlow<()> + 'a;
+
+/// What the searches of a fit share.
+pub(super) struct Search<'a, 'p> {
+    pub(super) config: &'a Config,
+    pub(super) tracker: Tracker<'a, 'p>,
+    pub(super) evaluations: usize,
+    pub(super) setbacks: Setbacks,
+    /// Remembers evaluations, here and in runs before.
+    pub(super) checkpoint: Option<&'a mut Checkpoint>,
+}
+
+impl<'a, 'p> Search<'a, 'p> {
+    pub(super) fn new(
+        config: &'a Config,
+        tracker: Tracker<'a, 'p>,
+        checkpoint: Option<&'a mut Checkpoint>,
+    ) -> Self {
+        Self { config, tracker, evaluations: 0, setbacks: Setbacks::default(), checkpoint }
+    }
+
+    /// Learns directions for so many evaluations, from where learning has come.
+    pub(super) fn learn(
+        &mut self,
+        evaluator: &mut Evaluator<'_, '_>,
+        from: &Outcome,
+        evaluations: usize,
+    ) -> Result<Outcome> {
+        let options = Lbfgs {
+            evaluations,
+            memory: LEARNING_MEMORY,
+            value_tolerance: evaluator.tolerance(LEARNING_TOLERANCE),
+            curvature: from.curvature.clone(),
+            ..Lbfgs::default()
+        };
+        let outcome = self.run(evaluator, |objective, observer| {
+            lbfgs(&from.point, &options, objective, observer)
+        })?;
+        if outcome.value.is_finite() { Ok(outcome) } else { Err(self.no_start()) }
+    }
+
+    /// The outcomes of all starts, the best first.
+    pub(super) fn starts(
+        &mut self,
+        evaluator: &mut Evaluator<'_, '_>,
+        first: &[f64],
+    ) -> Result<Vec<Outcome>> {
+        let outcome = self.minimise(evaluator, first, None)?;
+        self.more_starts(evaluator, first, vec![outcome])
+    }
+
+    /// The same where the outcome of the first start is known.
+    pub(super) fn more_starts(
+        &mut self,
+        evaluator: &mut Evaluator<'_, '_>,
+        around: &[f64],
+        mut outcomes: Vec<Outcome>,
+    ) -> Result<Vec<Outcome>> {
+        for index in 1..self.config.starts {
+            let theta = scattered(around, self.config.seed, index);
+            outcomes.push(self.minimise(evaluator, &theta, None)?);
+        }
+        outcomes.retain(|outcome| outcome.value.is_finite());
+        if outcomes.is_empty() {
+            return Err(self.no_start());
+        }
+        // The sort is stable: of equal outcomes the first start's wins.
+        outcomes.sort_by(|a, b| a.value.total_cmp(&b.value));
+        Ok(outcomes)
+    }
+
+    /// Minimises from one point, with so many evaluations at most.
+    pub(super) fn descend(
+        &mut self,
+        evaluator: &mut Evaluator<'_, '_>,
+        first: &[f64],
+        most: Option<usize>,
+    ) -> Result<Outcome> {
+        let outcome = self.minimise(evaluator, first, most)?;
+        if outcome.value.is_finite() { Ok(outcome) } else { Err(self.no_start()) }
+    }
+
+    /// The point with the lowest value; the first of equals.
+    pub(super) fn lowest(
+        &mut self,
+        evaluator: &mut Evaluator<'_, '_>,
+        points: Vec<Vec<f64>>,
+    ) -> Result<Vec<f64>> {
+        let mut best: Option<Outcome> = None;
+        for point in &points {
+            let outcome = self.look(evaluator, point)?;
+            if best.as_ref().is_none_or(|best| outcome.value < best.value) {
+                best = Some(outcome);
+            }
+        }
+        Ok(best.map_or_else(Vec::new, |best| best.point))
+    }
+
+    /// The outcome of fewer rows that is the best on these: what counts in the end is the value on
+    /// all rows, and the outcome that is ahead on some need not be ahead there.
+    pub(super) fn best_outcome(
+        &mut self,
+        evaluator: &mut Evaluator<'_, '_>,
+        mut outcomes: Vec<Outcome>,
+    ) -> Result<Outcome> {
+        let best = outcomes.remove(0);
+        // Starts that ended at the same place have about the same value.
+        let least = evaluator.tolerance(STEP_TOLERANCE);
+        let mut rivals = vec![best];
+        for outcome in outcomes {
+            let last = rivals.last().map_or(f64::INFINITY, |rival| rival.value);
+            if rivals.len() < RIVALS && outcome.value > last + least {
+                rivals.push(outcome);
+            }
+        }
+        if rivals.len() == 1 {
+            return Ok(rivals.remove(0));
+        }
+        let mut values = Vec::new();
+        for rival in &rivals {
+            values.push(self.look(evaluator, &rival.point)?.value);
+        }
+        let lowest = (0..values.len()).rev().min_by(|a, b| values[*a].total_cmp(&values[*b]));
+        Ok(rivals.swap_remove(lowest.unwrap_or(0)))
+    }
+
+    /// One evaluation.
+    fn look(&mut self, evaluator: &mut Evaluator<'_, '_>, point: &[f64]) -> Result<Outcome> {
+        let options = Lbfgs { evaluations: 1, ..Lbfgs::default() };
+        self.run(evaluator, |objective, observer| lbfgs(point, &options, objective, observer))
+    }
+
+    fn minimise(
+        &mut self,
+        evaluator: &mut Evaluator<'_, '_>,
+        theta: &[f64],
+        most: Option<usize>,
+    ) -> Result<Outcome> {
+        match self.config.optimizer {
+            Optimizer::Lbfgs => {
+                let mut options = Lbfgs::default();
+                options.evaluations = self.config.max_evaluations.unwrap_or(options.evaluations);
+                options.evaluations = options.evaluations.min(most.unwrap_or(usize::MAX));
+                options.value_tolerance = evaluator.tolerance(STEP_TOLERANCE);
+                self.run(evaluator, |objective, observer| {
+                    lbfgs(theta, &options, objective, observer)
+                })
+            }
+            Optimizer::Adam => self.adam(evaluator, theta),
+        }
+    }
+
+    /// Why there is no start: what an evaluation said, if there was one to fail.
+    fn no_start(&mut self) -> Error {
+        self.setbacks.last.take().unwrap_or(Error::NoFiniteStart)
+    }
+
+    /// At most `most` evaluations on more rows, from where fewer of them led. The likelihood of
+    /// `growth` times the rows is about that much more curved.
+    pub(super) fn finish(
+        &mut self,
+        evaluator: &mut Evaluator<'_, '_>,
+        from: Outcome,
+        growth: f64,
+        most: usize,
+    ) -> Result<Outcome> {
+        let mut curvature = from.curvature;
+        for pair in &mut curvature {
+            pair.change.iter_mut().for_each(|c| *c *= growth);
+        }
+        let evaluations = self.config.max_evaluations.unwrap_or(most).min(most);
+        let value_tolerance = evaluator.tolerance(LATER_TOLERANCE);
+        let options = Lbfgs { evaluations, curvature, value_tolerance, ..Lbfgs::default() };
+        let outcome = self.run(evaluator, |objective, observer| {
+            lbfgs(&from.point, &options, objective, observer)
+        })?;
+        // If all rows cannot be evaluated there, the part's word stands.
+        let found = outcome.value.is_finite();
+        Ok(if found { outcome } else { Outcome { curvature: Vec::new(), ..from } })
+    }
+
+    fn adam(&mut self, evaluator: &mut Evaluator<'_, '_>, theta: &[f64]) -> Result<Outcome> {
+        let recipe = Adam::default();
+        let evaluations = self.config.max_evaluations.unwrap_or(recipe.evaluations);
+        // The paper's tolerance is per row.
+        let tolerance = evaluator.tolerance(recipe.tolerance);
+        let options = Adam { evaluations, tolerance, ..recipe };
+        self.run(evaluator, |objective, observer| adam(theta, &options, objective, observer))
+    }
+
+    /// Runs one search, with progress and cancellation.
+    fn run(
+        &mut self,
+        evaluator: &mut Evaluator<'_, '_>,
+        body: impl FnOnce(&mut Objective<'_>, &mut Observer<'_>) -> Result<Outcome>,
+    ) -> Result<Outcome> {
+        let rows = evaluator.problem.observations.rows();
+        let tracker = &mut self.tracker;
+        tracker.search();
+        let (setbacks, checkpoint) = (&mut self.setbacks, &mut self.checkpoint);
+        let mut observer = |step: &Step| tracker.evaluated(rows, step.evaluations, -step.best);
+        let mut objective = |theta: &[f64], gradient: &mut [f64]| {
+            evaluator.evaluate(theta, gradient, setbacks, checkpoint.as_deref_mut())
+        };
+        let outcome = body(&mut objective, &mut observer)?;
+        self.evaluations += outcome.evaluations;
+        if outcome.stop == Stop::Cancelled {
+            return Err(Error::Cancelled { evaluations: self.evaluations });
+        }
+        Ok(outcome)
+    }
+}
+
+/// A starting point scattered around the first one.
+fn scattered(first: &[f64], seed: u64, index: u32) -> Vec<f64> {
+    let mut rng = stream(seed, Purpose::Starts, index);
+    let scatter = |t: &f64| t + Distribution::<f64>::sample(&StandardNormal, &mut rng);
+    let mut theta: Vec<f64> = first.iter().map(scatter).collect();
+    // The last entry is the constant mean, which is near 0 on standardised targets.
+    if let Some(mean) = theta.last_mut() {
+        *mean = 0.0;
+    }
+    theta
+}

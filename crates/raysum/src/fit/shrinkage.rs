@@ -1,0 +1,139 @@
+//! How far length-scales may differ from one another, decided by held-out rows where there are few.
+//!
+//! A length-scale per column is as free as a direction: on a wide table the likelihood picks columns
+//! whose noise happens to explain the target. So the search starts from one common length-scale, and
+//! the prior that ties the others to it is widened for as long as held-out rows gain.
+
+use super::evaluator::Evaluator;
+use super::held_out::{self, Scores};
+use super::progress::Phase;
+use super::search::Search;
+use super::training::{Problem, Training};
+use crate::config::{Optimizer, Shrinkage};
+use crate::engine::Posterior;
+use crate::error::Result;
+use crate::optimize::Outcome;
+use crate::parameters::{Freedom, Parameters};
+
+/// The steps from one common length-scale to free ones.
+const STEPS: [Freedom; 4] =
+    [Freedom::Common, Freedom::Shrunk(0.3), Freedom::Shrunk(1.0), Freedom::Free];
+/// Evaluations that a step usually takes.
+const STEP_EVALUATIONS: usize = 25;
+/// Where the search for a common length-scale starts: how much longer than usual it is, in
+/// logarithms, and the share of the variance that is noise. The best of these.
+const STARTS: [(f64, f64); 10] = [
+    (0.0, 0.1),
+    (0.0, 0.6),
+    (1.0, 0.1),
+    (1.0, 0.6),
+    (2.0, 0.1),
+    (2.0, 0.6),
+    (-1.0, 0.1),
+    (-1.0, 0.01),
+    (-2.0, 0.1),
+    (-2.0, 0.01),
+];
+/// Most evaluations of a step on the rows of a split: the order of the steps shows early.
+const MOST_EVALUATIONS: usize = 40;
+
+/// The freedom that the configuration asks for, or that held-out rows among `rows` can bear. `ahead`
+/// is the work that comes after.
+pub(super) fn choose(
+    search: &mut Search<'_, '_>,
+    training: &Training<'_>,
+    parameters: &Parameters,
+    rows: &[usize],
+    ahead: f64,
+) -> Result<Freedom> {
+    match search.config.shrinkage {
+        Shrinkage::None => return Ok(Freedom::Free),
+        Shrinkage::Width(width) => return Ok(Freedom::of_width(Some(width))),
+        Shrinkage::Auto => {}
+    }
+    // Adam has the paper's recipe from its start to its end.
+    let settled = !parameters.is_shrinkable()
+        || search.config.optimizer == Optimizer::Adam
+        || held_out::enough(training.len(), parameters.len());
+    if settled {
+        return Ok(Freedom::Free);
+    }
+    let splits = held_out::splits(training, rows, search.config.seed);
+    if splits.is_empty() {
+        return Ok(Freedom::Common);
+    }
+    let expected = splits.len() * STEPS.len() * STEP_EVALUATIONS;
+    search.tracker.enter(Phase::HeldOut, expected, ahead);
+    let mut problems = Vec::new();
+    for split in &splits {
+        problems.push(training.problem(search.config, Some(&split.fitted))?);
+    }
+    let mut reached: Vec<Option<(Parameters, Outcome)>> = vec![None; splits.len()];
+    let mut scores = Scores::default();
+    for step in STEPS {
+        if step == Freedom::Free && parameters.len() > rows.len() {
+            break;
+        }
+        let mut densities = Vec::new();
+        for ((split, problem), reached) in splits.iter().zip(&mut problems).zip(&mut reached) {
+            let parameters = parameters.with(step);
+            let most = Some(MOST_EVALUATIONS);
+            let outcome = advance(search, problem, &parameters, reached.as_ref(), most)?;
+            let prior = parameters.prior_at(&outcome.point);
+            let posteriors = problem.engine.posteriors(&prior)?;
+            let posteriors: Vec<Box<dyn Posterior>> =
+                posteriors.into_iter().map(|(_, p)| p).collect();
+            densities.extend(held_out::log_densities(
+                training,
+                split,
+                &parameters,
+                &outcome.point,
+                &posteriors,
+            )?);
+            *reached = Some((parameters, outcome));
+        }
+        scores.push(densities);
+        if scores.are_falling() {
+            break;
+        }
+    }
+    Ok(STEPS[scores.best().unwrap_or(0)])
+}
+
+/// Searches with this freedom, from one common length-scale on.
+pub(super) fn search(
+    search: &mut Search<'_, '_>,
+    problem: &mut Problem<'_>,
+    parameters: &Parameters,
+    freedom: Freedom,
+) -> Result<Outcome> {
+    let common = parameters.with(Freedom::Common);
+    let outcome = advance(search, problem, &common, None, None)?;
+    if freedom == Freedom::Common {
+        return Ok(outcome);
+    }
+    advance(search, problem, &parameters.with(freedom), Some(&(common, outcome)), None)
+}
+
+/// Searches with these parameters, from where those of less freedom led.
+fn advance(
+    search: &mut Search<'_, '_>,
+    problem: &mut Problem<'_>,
+    parameters: &Parameters,
+    reached: Option<&(Parameters, Outcome)>,
+    most: Option<usize>,
+) -> Result<Outcome> {
+    let mut evaluator = Evaluator { problem, parameters };
+    match reached {
+        None => {
+            let starts: Vec<_> =
+                STARTS.iter().map(|(longer, noise)| parameters.start_at(*longer, *noise)).collect();
+            let first = search.lowest(&mut evaluator, starts)?;
+            search.descend(&mut evaluator, &first, most)
+        }
+        Some((before, outcome)) => {
+            let first = parameters.theta(&before.hyperparameters(&outcome.point))?;
+            search.descend(&mut evaluator, &first, most)
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Training rows as a search sees them: standardised, copies counted once, some or all of them.
+
+use crate::config::{Config, EngineChoice};
+use crate::data::{Copies, Dataset, Distinct, Matrix, MatrixRef};
+use crate::engine::auto::{self, Auto};
+use crate::engine::reading::Reading;
+use crate::engine::ski::Ski;
+use crate::engine::weight::Weight;
+use crate::engine::{Engine, Observations};
+use crate::error::Result;
+use crate::model::Model;
+use crate::rng::{Purpose, random_key, stream};
+use crate::scale::{Scaler, StandardRows};
+use std::f64::consts::TAU;
+
+/// All rows of a data set, standardised.
+pub(super) struct Training<'a> {
+    /// The rows as they came; a posterior is of these.
+    pub(super) x: MatrixRef<'a>,
+    pub(super) observations: Observations,
+    /// One per target; they differ in y alone.
+    pub(super) scalers: Vec<Scaler>,
+    groups: Option<&'a [usize]>,
+    copies: Option<Copies>,
+    /// The rows that a search works on, where they are not the rows as they came.
+    distinct: Option<Rows>,
+}
+
+/// Some rows, owned.
+pub(super) struct Rows {
+    x: Matrix,
+    pub(super) observations: Observations,
+    copies: Option<Copies>,
+}
+
+impl<'a> Training<'a> {
+    pub(super) fn new(data: &Dataset<'a>) -> Result<Self> {
+        let copies = Copies::of(data);
+        let distinct = Distinct::of(data, copies.as_ref());
+        let merged = distinct.as_ref().map(Distinct::dataset);
+        let count = copies.as_ref().map_or(data.rows(), Copies::observations);
+        let scalers = Scaler::of_targets(merged.as_ref().unwrap_or(data), count);
+        let merged = merged.map(|merged| Observations::standardised(&merged, &scalers));
+        let distinct = distinct.map(Distinct::into_x).zip(merged);
+        let distinct = distinct.map(|(x, observations)| Rows { x, observations, copies: None });
+        data.x().check_read()?;
+        let observations = Observations::standardised(data, &scalers);
+        let (x, groups) = (data.x(), data.groups());
+        Ok(Self { x, observations, scalers, groups, copies, distinct })
+    }
+
+    /// Number of rows to search on.
+    pub(super) fn len(&self) -> usize {
+        self.distinct.as_ref().map_or(self.x.rows(), |rows| rows.x.rows())
+    }
+
+    /// The numbers of a random part of the rows, in order.
+    pub(super) fn sample(&self, rows: usize, seed: u64, stage: usize) -> Vec<usize> {
+        let mut rng = stream(seed, Purpose::Subset, stage as u32);
+        let mut chosen = rand::seq::index::sample(&mut rng, self.len(), rows).into_vec();
+        chosen.sort_unstable();
+        chosen
+    }
+
+    /// The rows with these numbers.
+    pub(super) fn rows(&self, chosen: &[usize]) -> Rows {
+        match &self.distinct {
+            Some(rows) => Rows {
+                x: rows.x.gather(chosen),
+                observations: rows.observations.gather(chosen),
+                copies: None,
+            },
+            None => Rows {
+                x: self.x.gather(chosen),
+                observations: self.observations.gather(chosen),
+                copies: self.copies.as_ref().map(|copies| copies.among(chosen)),
+            },
+        }
+    }
+
+    /// A random number for each of these rows, which copies share.
+    pub(super) fn keys(&self, rows: &[usize], seed: u64) -> Vec<u64> {
+        let rows = self.rows(rows);
+        let x = self.standardised(&rows);
+        let targets = |i: usize| rows.observations.targets.iter().map(move |y| y[i]);
+        let key = |i: usize| random_key(seed, x.row(i).iter().copied().chain(targets(i)));
+        (0..x.rows()).map(key).collect()
+    }
+
+    /// What a search over some rows, or over all there are to search on, works with.
+    pub(super) fn problem<'b>(
+        &'b self,
+        config: &Config,
+        some: Option<&'b Rows>,
+    ) -> Result<Problem<'b>> {
+        let (x, observations, copies) = match some.or(self.distinct.as_ref()) {
+            Some(rows) => ((&rows.x).into(), &rows.observations, rows.copies.as_ref()),
+            None => (self.x, &self.observations, self.copies.as_ref()),
+        };
+        let correction = copies.map(|copies| Correction::new(copies, observations));
+        Ok(Problem { engine: self.engine(config, x, observations)?, observations, correction })
+    }
+
+    /// The same for a posterior: all rows as they came.
+    pub(super) fn whole(&self, config: &Config) -> Result<Problem<'_>> {
+        let observations = &self.observations;
+        let copies = self.copies.as_ref();
+        let correction = copies.map(|copies| Correction::new(copies, observations));
+        Ok(Problem { engine: self.engine(config, self.x, observations)?, observations, correction })
+    }
+
+    /// Lets a model learn what matters, from the rows that were searched on.
+    pub(super) fn learn_relevance(&self, model: &mut Model) -> Result<()> {
+        let (x, weights) = match &self.distinct {
+            Some(rows) => ((&rows.x).into(), rows.observations.weights.as_deref()),
+            None => (self.x, self.observations.weights.as_deref()),
+        };
+        model.learn_relevance(x, weights, self.groups)
+    }
+
+    /// Some rows, standardised.
+    pub(super) fn standardised(&self, rows: &Rows) -> Matrix {
+        StandardRows::new((&rows.x).into(), &self.scalers[0]).block(0..rows.x.rows())
+    }
+
+    fn engine<'b>(
+        &'b self,
+        config: &Config,
+        x: MatrixRef<'b>,
+        y: &'b Observations,
+    ) -> Result<Box<dyn Engine + 'b>> {
+        let rows = StandardRows::new(x, &self.scalers[0]);
+        let engine: Box<dyn Engine + 'b> = match config.engine {
+            EngineChoice::Auto => Box::new(Auto::new(rows, y)),
+            EngineChoice::Dense => Box::new(auto::dense(&rows, y.clone())?),
+            EngineChoice::Ski => {
+                Box::new(Ski::new(rows, y.clone(), config.ski.clone(), config.seed))
+            }
+            EngineChoice::Weight => Box::new(Weight::new(rows, y)),
+        };
+        // All rows may be in a file, and not all engines read them only now.
+        self.x.check_read()?;
+        Ok(Box::new(Reading::new(engine, self.x)))
+    }
+}
+
+/// Rows behind an engine, and what was observed there.
+pub(super) struct Problem<'a> {
+    pub(super) engine: Box<dyn Engine + 'a>,
+    pub(super) observations: &'a Observations,
+    pub(super) correction: Option<Correction>,
+}
+
+/// What separates the likelihood of one observation of weight W from that of its m copies, which an
+/// engine takes for observations of weights w_i, W = Σ w_i:
+///
+/// ```text
+/// log N(y | f, v/W) − Σ log N(y | f, v/w_i) = ½ ((m − 1) log 2πv + log W − Σ log w_i)
+/// ```
+pub(super) struct Correction {
+    /// m − 1 and the known noise of each observation that has copies.
+    copies: Vec<(f64, f64)>,
+    /// The part that does not depend on σ².
+    constant: f64,
+    targets: f64,
+}
+
+impl Correction {
+    fn new(copies: &Copies, of: &Observations) -> Self {
+        let mut constant = 0.0;
+        let mut counts = Vec::new();
+        for group in copies.groups().into_iter().filter(|group| group.len() > 1) {
+            let total: f64 = group.iter().map(|row| of.weight(*row)).sum();
+            constant += total.ln() - group.iter().map(|row| of.weight(*row).ln()).sum::<f64>();
+            counts.push((group.len() as f64 - 1.0, of.variance(group[0], 0.0)));
+        }
+        if of.noise.is_none() {
+            counts = vec![(counts.iter().map(|(more, _)| more).sum(), 0.0)];
+        }
+        Self { copies: counts, constant, targets: of.targets.len() as f64 }
+    }
+
+    /// Its value at this σ² for all targets together, and the slope.
+    pub(super) fn at(&self, noise: f64) -> (f64, f64) {
+        let (mut value, mut slope) = (self.constant, 0.0);
+        for (more, known) in &self.copies {
+            value += more * (TAU * (noise + known)).ln();
+            slope += more / (noise + known);
+        }
+        (0.5 * self.targets * value, 0.5 * self.targets * slope)
+    }
+
+    /// Its value for one of the targets.
+    pub(super) fn of_one(&self, noise: f64) -> f64 {
+        self.at(noise).0 / self.targets
+    }
+}
