@@ -137,12 +137,24 @@ pub(crate) struct ReadArgs {
 
     /// The decimal mark of numbers in text files: 8,5 or 8.5 [default: found out from the file, or as
     /// in the training table]
-    #[arg(long, value_enum, value_name = "comma|point", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "comma|point",
+        hide_possible_values = true,
+        allow_hyphen_values = true
+    )]
     pub(crate) decimal: Option<Decimal>,
 
     /// The order of dates such as 01/02/2024 [default: found out from the file, or as in the training
     /// table]
-    #[arg(long, value_enum, value_name = "day-first|month-first", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "day-first|month-first",
+        hide_possible_values = true,
+        allow_hyphen_values = true
+    )]
     pub(crate) dates: Option<DatesOrder>,
 }
 

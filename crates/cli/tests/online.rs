@@ -83,7 +83,7 @@ fn several_targets() {
     let said = folder.stdout(both);
     assert!(said.contains("target 'a'") && said.contains("target 'b'"), "{said}");
     let predicted = folder.stdout("predict both.raysum t.csv");
-    let head = "a_mean,a_std,a_lower,a_upper,b_mean,b_std,b_lower,b_upper\n";
+    let head = "a_mean,a_std,a_lower,a_upper,b_mean,b_std,b_lower,b_upper,extrapolation\n";
     assert!(predicted.starts_with(head), "{predicted}");
     let inspected = folder.stdout("inspect both.raysum --json");
     assert_eq!(inspected.lines().count(), 2);

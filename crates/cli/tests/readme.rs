@@ -38,7 +38,7 @@ fn every_shell_line_of_the_readme_works() {
     }
     let out = std::fs::read_to_string(folder.path().join("out.csv")).unwrap();
     assert_eq!(out.lines().count(), 393);
-    assert!(out.starts_with("mean,std,lower,upper\n"));
+    assert!(out.starts_with("mean,std,lower,upper,extrapolation\n"));
     let functions = std::fs::read_to_string(folder.path().join("functions.csv")).unwrap();
     assert_eq!(functions.lines().count(), 393);
     assert!(functions.starts_with("sample_0,sample_1,"));

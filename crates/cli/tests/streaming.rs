@@ -65,7 +65,7 @@ fn what_is_said_of_the_parts_adds_up() {
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert_eq!(
         (lines.len(), lines[5], lines[40_000], lines[69_999]),
-        (70_001, ",,,", ",,,", ",,,")
+        (70_001, ",,,,", ",,,,", ",,,,")
     );
 }
 

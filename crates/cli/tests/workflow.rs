@@ -302,7 +302,7 @@ fn missing_values_at_prediction() {
         .lines()
         .enumerate()
         .map(|(line, text)| match line {
-            1 | 4 | 60 => ",,,",
+            1 | 4 | 60 => ",,,,",
             _ => text,
         })
         .collect();
@@ -427,13 +427,13 @@ fn slopes_of_the_mean_stand_beside_the_predictions() {
     let plain = folder.stdout("predict m.raysum t.tsv");
     let text = folder.stdout("predict m.raysum t.tsv --gradient");
     let head = text.lines().next().unwrap();
-    let (fields, slopes) = head.split_at("mean,std,lower,upper".len());
+    let (fields, slopes) = head.split_at("mean,std,lower,upper,extrapolation".len());
     assert_eq!(fields, plain.lines().next().unwrap());
     assert!(slopes.contains(",\"slope_of_mean:kind=one, two\","), "{head}");
     assert!(slopes.ends_with(",slope_of_mean:a,slope_of_mean:b,slope_of_mean:c"), "{head}");
     for (line, plain) in text.lines().zip(plain.lines()).skip(1) {
         assert!(line.starts_with(plain), "{line}");
-        assert_eq!(line.split(',').count(), 4 + 5, "{line}");
+        assert_eq!(line.split(',').count(), 5 + 5, "{line}");
     }
 
     // A small step along a column changes the mean by its slope.

@@ -18,16 +18,31 @@ const FAR: f64 = 1.0;
 pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {
     let job = args.resolve(voice.json)?;
     let models = Model::load_all(job.model)?;
-    let each = models.iter().flat_map(|m| names(m, models.len(), args));
-    let names: Vec<String> = each.chain([EXTRAPOLATION.into()]).collect();
+    let names = names(&models, args.gradient);
     let mut outside = 0;
     streamed::run(&job, &models, &names, voice, |rows, chunk| {
-        let mut names = names.iter().cloned();
-        models.iter().try_for_each(|model| predict(model, rows, args, &mut names, chunk))?;
+        let mut names = names.iter();
+        let mut add = |values: Vec<f64>| {
+            if let Some(name) = names.next() {
+                chunk.add(name.clone(), &rows.kept, values);
+            }
+        };
+        for model in &models {
+            let p = fit::predict(model, &rows.x, rows.noise_std.as_deref())?;
+            let (lower, upper) = p.interval(args.level)?;
+            let std = p.std();
+            [p.mean, std, lower, upper].into_iter().for_each(&mut add);
+        }
         // All targets were fitted on the same rows.
         let extrapolation = models[0].extrapolation(&rows.x)?;
         outside += extrapolation.iter().filter(|distance| **distance > FAR).count();
-        chunk.add(EXTRAPOLATION.into(), &rows.kept, extrapolation);
+        add(extrapolation);
+        for model in models.iter().filter(|_| args.gradient) {
+            let slopes = model.mean_gradient(&rows.x)?;
+            for column in 0..model.columns() {
+                add((0..slopes.rows()).map(|i| slopes[(i, column)]).collect());
+            }
+        }
         Ok(())
     })?;
     if outside > 0 {
@@ -41,32 +56,15 @@ pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {
     Ok(())
 }
 
-/// The names of the columns of one target.
-fn names(model: &Model, targets: usize, args: &PredictArgs) -> Vec<String> {
-    let mark = describe::mark(model, targets);
-    let slopes = model.columns() * usize::from(args.gradient);
-    let slope = |column| format!("{mark}slope_of_mean:{}", model.column_name(column));
-    COLUMNS.iter().map(|what| format!("{mark}{what}")).chain((0..slopes).map(slope)).collect()
-}
-
-fn predict(
-    model: &Model,
-    rows: &NewRows,
-    args: &PredictArgs,
-    names: &mut impl Iterator<Item = String>,
-    chunk: &mut AnswerChunk,
-) -> Result<()> {
-    let p = fit::predict(model, &rows.x, rows.noise_std.as_deref())?;
-    let (lower, upper) = p.interval(args.level)?;
-    let std = p.std();
-    for (values, name) in [p.mean, std, lower, upper].into_iter().zip(names.by_ref()) {
-        chunk.add(name, &rows.kept, values);
+/// The names of the columns.
+fn names(models: &[Model], gradient: bool) -> Vec<String> {
+    let mark = |model| describe::mark(model, models.len());
+    let of_target = |model| COLUMNS.map(|what| format!("{}{what}", mark(model)));
+    let mut names: Vec<String> = models.iter().flat_map(of_target).collect();
+    names.push(EXTRAPOLATION.into());
+    for model in models.iter().filter(|_| gradient) {
+        let slope = |column| format!("{}slope_of_mean:{}", mark(model), model.column_name(column));
+        names.extend((0..model.columns()).map(slope));
     }
-    if args.gradient {
-        let slopes = model.mean_gradient(&rows.x)?;
-        for (column, name) in (0..model.columns()).zip(names) {
-            chunk.add(name, &rows.kept, (0..slopes.rows()).map(|i| slopes[(i, column)]));
-        }
-    }
-    Ok(())
+    names
 }

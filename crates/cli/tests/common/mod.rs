@@ -240,24 +240,25 @@ pub(crate) struct Predicted {
     pub(crate) std: f64,
     pub(crate) lower: f64,
     pub(crate) upper: f64,
+    pub(crate) extrapolation: f64,
 }
 
 /// Reads predictions; a row that was left out is `None`.
 #[track_caller]
 pub(crate) fn predictions(csv: &str) -> Vec<Option<Predicted>> {
     let mut lines = csv.lines();
-    assert_eq!(lines.next(), Some("mean,std,lower,upper"));
+    assert_eq!(lines.next(), Some("mean,std,lower,upper,extrapolation"));
     lines.map(predicted).collect()
 }
 
 #[track_caller]
 fn predicted(line: &str) -> Option<Predicted> {
-    if line == ",,," {
+    if line == ",,,," {
         return None;
     }
     let fields: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
-    let [mean, std, lower, upper] = fields[..] else { panic!("{line}") };
-    Some(Predicted { mean, std, lower, upper })
+    let [mean, std, lower, upper, extrapolation] = fields[..] else { panic!("{line}") };
+    Some(Predicted { mean, std, lower, upper, extrapolation })
 }
 
 /// Reads predictions that have to be there for `rows` rows, finite and with proper intervals.
@@ -268,6 +269,7 @@ pub(crate) fn sound_predictions(csv: &str, rows: usize) -> Vec<Predicted> {
     for p in &all {
         assert!([p.mean, p.std, p.lower, p.upper].iter().all(|v| v.is_finite()), "{p:?}");
         assert!(p.std > 0.0 && p.lower <= p.mean && p.mean <= p.upper, "{p:?}");
+        assert!(p.extrapolation >= 0.0 && p.extrapolation.is_finite(), "{p:?}");
     }
     all
 }
