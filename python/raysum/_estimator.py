@@ -17,7 +17,6 @@ from . import _inputs, _raysum, _settings, _tables
 from ._progress import reporting
 from ._questions import Questions
 
-
 #: The fields of `history_`.
 HISTORY = [
     ("target", int),
@@ -39,12 +38,11 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
     Parameters
     ----------
     model : str, default="dpa-ard"
-        A configuration by name: "dpa-ard" (diverse directions, one per column but at least 20 and at
-        most 100, and a length-scale per column),
-        "ppr" (learned directions), "rpa-ard", "dpa", "rpa-1", "rpa-2", "rpa-3", "single-rp",
-        "gam" (one function per column), "rbf-ard" and "imq-ard" (all columns in one kernel),
-        "dpa-ard-ski" and "rpa-1-ski". The parameters below change parts of it; None leaves the
-        model's own.
+        A configuration by name: "dpa-ard" (as many diverse directions as there are columns, from 20
+        to 100, and a length-scale per column), "ppr" (learned directions), "rpa-ard", "dpa",
+        "rpa-1", "rpa-2", "rpa-3", "single-rp", "gam" (one function per column), "rbf-ard" and
+        "imq-ard" (all columns in one kernel), "dpa-ard-ski" and "rpa-1-ski". The parameters below
+        change parts of it; None leaves the model's own.
     n_projections : int or "d", default=None
         Number of one-dimensional projections; "d" for as many as there are columns.
     degrees : str or list of int, default=None
@@ -62,10 +60,10 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
     learn_directions : bool, default=None
         Learn the directions too, from those chosen; `ard` must be False.
     shrinkage : {"auto", "none"} or float, default="auto"
-        How length-scales are kept from following the noise of a table with few rows for its columns.
-        "auto" lets held-out rows choose, where there are fewer than 20 rows per length-scale; "none"
-        is the paper's objective; a number is the width of the prior that ties the logarithms of the
-        length-scales to their mean, and 0 makes them all equal.
+        How length-scales are kept from following the noise of a table with few rows for its
+        columns. "auto" lets held-out rows choose, where there are fewer than 20 rows per
+        length-scale; "none" is the paper's objective; a number is the width of the prior that ties
+        the logarithms of the length-scales to their mean, and 0 makes them all equal.
     engine : {"auto", "dense", "weight", "ski"}, default=None
         Who does the algebra. "auto" takes the cheaper of "dense" (any model, up to 30,000 rows)
         and "weight" (linear in the rows); the results are the same. "ski" is the paper's.
@@ -84,8 +82,9 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         Search hyperparameters on this many random rows; the model still learns from all. By
         default searches over more than 2,000 rows begin on half of them, at most 2,000.
     independent : bool, default=True
-        Whether each of several targets has hyperparameters of its own, by a search of its own. False
-        lets them share all of them, the ratio of noise to signal too, at the cost of one search.
+        Whether each of several targets has hyperparameters of its own, by a search of its own.
+        False lets them share all of them, the ratio of noise to signal too, at the cost of one
+        search.
     noise_bounds : (float, float), default=(1e-4, 10.0)
         Range of the noise variance, as a share of the target's variance: never below the first,
         and above the second only against a prior that grows steep there.
@@ -146,10 +145,10 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
     shrinkage_ : float or None, or list of them
         The width of the prior that ties length-scales to their mean, as it was chosen: 0 where all
         are equal, None where they are free.
-    history_ : ndarray with the fields "target", "phase", "rows", "search", "evaluation", "objective"
-        The search, evaluation by evaluation, with the best objective so far: log marginal
-        likelihood plus log prior. The phase is "held-out" while held-out rows choose the shrinkage,
-        then "search". Not there after `load`.
+    history_ : structured ndarray
+        The search, evaluation by evaluation: "target", "phase", "rows", "search", "evaluation" and
+        "objective", the best so far, of log marginal likelihood plus log prior. The phase is
+        "held-out" while held-out rows choose the shrinkage, then "search". Not there after `load`.
     log_marginal_likelihood_error_ : float or ndarray of shape (n_outputs_,)
         Standard error of `log_marginal_likelihood`: 0 but with the ski engine.
 

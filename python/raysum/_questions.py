@@ -105,16 +105,16 @@ class Questions(TransformerMixin):
             raise ValueError(f"interval is {interval!r}, but must be a number between 0 and 1.")
         X, threads = self._ask(X)
         known = _inputs.noise_of(noise_std, X)
+        beyond = [self._model.extrapolation(X, threads)] if return_extrapolation else []
         if return_cov:
             # The covariance, and what it is made from.
             self._require("the covariance of predictions", len(X), 2 * len(X) + 2)
-            answer = self._with_covariance(X, threads, known)
-            return (*answer, self._model.extrapolation(X, threads)) if return_extrapolation else answer
+            return (*self._with_covariance(X, threads, known), *beyond)
         only_mean = not return_std and interval is None
         self._require("predictions", len(X), 1 if only_mean else 4)
         if only_mean:
             mean = self._join(self._model.mean(X, threads))
-            return (mean, self._model.extrapolation(X, threads)) if return_extrapolation else mean
+            return (mean, *beyond) if beyond else mean
         answers = self._model.predict(X, threads, known, interval)
         parts = [[mean for mean, _, _ in answers]]
         if return_std:
@@ -123,10 +123,7 @@ class Questions(TransformerMixin):
         if ends:
             parts.append([lower for lower, _ in ends])
             parts.append([upper for _, upper in ends])
-        joined = [self._join(part) for part in parts]
-        if return_extrapolation:
-            joined.append(self._model.extrapolation(X, threads))
-        return tuple(joined)
+        return (*(self._join(part) for part in parts), *beyond)
 
     def _with_covariance(self, X: np.ndarray, threads: int, known: Any) -> Any:
         means, covariances = [], []

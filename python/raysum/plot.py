@@ -379,10 +379,10 @@ def convergence(gp: ProjectedAdditiveGPRegressor, ax: Axes | None = None) -> Axe
     >>> import numpy as np
     >>> from raysum import ProjectedAdditiveGPRegressor, plot
     >>> X = np.random.default_rng(0).normal(size=(80, 2))
-    >>> gp = ProjectedAdditiveGPRegressor(n_restarts=1).fit(X, np.sin(X[:, 0]))
+    >>> gp = ProjectedAdditiveGPRegressor(n_restarts=1, shrinkage="none").fit(X, np.sin(X[:, 0]))
     >>> ax = plot.convergence(gp)
     >>> [line.get_label() for line in ax.lines]
-    XXX
+    ['search 1', 'search 2']
     """
     check_is_fitted(gp)
     if not hasattr(gp, "history_"):
@@ -402,8 +402,11 @@ def _draw_searches(ax: Axes, history: np.ndarray) -> None:
     colours: dict[str, str] = {}
     same = history[["target", "search"]]
     begins = np.flatnonzero(np.append(True, same[1:] != same[:-1]))
-    for first, search in zip(begins, np.split(history, begins[1:])):
-        name = _search_name(search, history)
+    searches = list(zip(begins, np.split(history, begins[1:])))
+    # Points that were only looked at are no searches.
+    searches = [(first, s) for first, s in searches if len(s) > 1] or searches
+    for k, (first, search) in enumerate(searches):
+        name = _search_name(k, search, history)
         # A legend leaves out what begins with an underscore.
         label = f"_{name}" if name in colours else name
         colour = colours.setdefault(name, COLOURS[len(colours) % len(COLOURS)])
@@ -415,12 +418,12 @@ def _draw_searches(ax: Axes, history: np.ndarray) -> None:
         _legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0)
 
 
-def _search_name(search: np.ndarray, history: np.ndarray) -> str:
-    """What sets it apart: its target, or its number of rows, or both."""
+def _search_name(number: int, search: np.ndarray, history: np.ndarray) -> str:
+    """What sets it apart: its target, its number of rows, or both; else its own number."""
     parts = [f"target {search['target'][0]}"] if np.ptp(history["target"]) else []
-    if np.ptp(history["rows"]) or not parts:
+    if np.ptp(history["rows"]):
         parts.append(f"{search['rows'][0]} rows")
-    return ", ".join(parts)
+    return ", ".join(parts) or f"search {number + 1}"
 
 
 def _look_at_the_end(ax: Axes, history: np.ndarray) -> None:

@@ -245,7 +245,8 @@ def test_settings_reach_the_fit(table):
     assert not config["learn_weights"] and np.ptp(gp.weights_) == 0
     assert config["engine"] == gp.engine_ == "dense"
     assert config["optimizer"] == "adam" and gp.n_iter_ <= 60
-    assert set(gp.history_["start"]) == {0, 1} and set(gp.history_["rows"]) == {80}
+    assert set(gp.history_["search"]) == {0, 1} and set(gp.history_["rows"]) == {80}
+    assert set(gp.history_["phase"]) == {"search"} and set(gp.history_["target"]) == {0}
     assert config["noise_bounds"] == [0.01, 1.0] and config["seed"] == 5
     learned = ProjectedAdditiveGPRegressor("dpa", learn_directions=True, max_evaluations=20)
     assert learned.fit(X, y)._description["config"]["learn_directions"]
@@ -281,15 +282,17 @@ def test_progress(table, capsys, monkeypatch):
     X, y = table
     gp = ProjectedAdditiveGPRegressor(verbose=1, max_evaluations=200).fit(X, y)
     out, err = capsys.readouterr()
-    assert out == "" and "fit on 120 rows" in err and "objective" in err and "evaluations" in err
+    assert out == "" and "fit on 120 rows" in err and "objective" in err and "%|" in err
     gp.set_params(verbose=2).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == gp.n_iter_ == len(gp.history_)
-    assert lines[0].startswith("fit on 120 rows: evaluation 1, objective ")
+    assert lines[-1].startswith("fit on 120 rows: evaluation ") and lines[-1].endswith("% done")
+    shares = [int(line.split()[-3]) for line in lines]
+    assert shares == sorted(shares)
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     gp.set_params(verbose=1, n_restarts=1).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
-    assert 1 < len(lines) < gp.n_iter_ and ": start 2 of 2, evaluation " in lines[-1]
+    assert 1 < len(lines) < gp.n_iter_ / 5
     gp.set_params(verbose=0).fit(X, y)
     assert capsys.readouterr() == ("", "")
 

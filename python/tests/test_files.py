@@ -1,5 +1,7 @@
 """One model file for Python and the command line, with the same bits."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import polars

@@ -132,7 +132,7 @@ def test_gaps_are_treated_as_on_the_command_line(command, tmp_path, missing):
     assert found._model.to_bytes() == model.read_bytes()
     frame = as_polars(X.astype({"flag": "boolean"}))
     assert fit(frame, y, missing=missing)._model.to_bytes() == model.read_bytes()
-    assert found._description["report"]["rows"] == (47 if missing == "drop" else 59)
+    assert found._description["reports"][0]["rows"] == (47 if missing == "drop" else 59)
     if missing == "mean":
         command("predict", model, path, "--missing", "mean", "-o", tmp_path / "out.csv")
         assert (pd.read_csv(tmp_path / "out.csv")["mean"] == found.predict(X)).all()

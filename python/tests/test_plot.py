@@ -370,18 +370,40 @@ class TestCalibration:
 
 
 class TestConvergence:
-    def test_a_line_for_each_start(self, table):
-        gp = ProjectedAdditiveGPRegressor("gam", n_restarts=2).fit(*table)
+    def test_a_line_for_each_search(self, table):
+        gp = ProjectedAdditiveGPRegressor("gam", n_restarts=2, shrinkage="none").fit(*table)
         ax = plot.convergence(gp)
         assert isinstance(ax, Axes) and len(ax.lines) == 3
         history = gp.history_
         drawn = np.concatenate([line.get_xydata() for line in ax.lines])
         assert np.array_equal(drawn[:, 0], np.arange(len(history)) + 1)
         assert np.array_equal(drawn[:, 1], history["objective"])
-        for start, line in enumerate(ax.lines):
-            assert len(line.get_xdata()) == (history["start"] == start).sum()
-        assert texts(ax.get_legend().get_texts()) == ["start 1", "start 2", "start 3"]
+        for search, line in enumerate(ax.lines):
+            assert len(line.get_xdata()) == (history["search"] == search).sum()
+        assert texts(ax.get_legend().get_texts()) == ["search 1", "search 2", "search 3"]
         assert ax.get_xlabel() == "evaluation"
+
+    def test_points_that_were_only_looked_at_are_left_out(self, gam):
+        history = gam.history_
+        lengths = np.unique(history["search"], return_counts=True)[1]
+        assert (lengths == 1).any()
+        ax = plot.convergence(gam)
+        assert [len(line.get_xdata()) for line in ax.lines] == lengths[lengths > 1].tolist()
+
+    def test_held_out_searches_are_left_out(self, table):
+        X, y = table
+        gp = ProjectedAdditiveGPRegressor("gam").fit(X[:40], y[:40])
+        held_out = gp.history_["phase"] == "held-out"
+        assert held_out.any()
+        first = plot.convergence(gp).lines[0]
+        assert first.get_ydata()[0] in gp.history_["objective"][~held_out]
+        assert len(first.get_xdata()) < (~held_out).sum()
+
+    def test_targets_have_colours(self, table):
+        X, y = table
+        gp = ProjectedAdditiveGPRegressor("gam", shrinkage="none").fit(X, np.column_stack([y, -y]))
+        legend = plot.convergence(gp).get_legend()
+        assert texts(legend.get_texts()) == ["target 0", "target 1"]
 
     def test_end_is_in_the_picture_and_no_more_than_a_tenth_below(self, dpa):
         low, high = plot.convergence(dpa).get_ylim()
@@ -391,8 +413,8 @@ class TestConvergence:
 
     def test_end_of_every_stage_is_in_the_picture(self, gam):
         gp = copy.copy(gam)
-        stages = [(10, 0, i + 1, -5.0 - 1 / (i + 1)) for i in range(40)]
-        stages += [(30, 0, i + 1, -50.0 - 1 / (i + 1)) for i in range(3)]
+        stages = [(0, "search", 10, 0, i + 1, -5.0 - 1 / (i + 1)) for i in range(40)]
+        stages += [(0, "search", 30, 1, i + 1, -50.0 - 1 / (i + 1)) for i in range(3)]
         gp.history_ = np.array(stages, dtype=gam.history_.dtype)
         ax = plot.convergence(gp)
         low, high = ax.get_ylim()
@@ -400,29 +422,29 @@ class TestConvergence:
         assert [len(line.get_xdata()) for line in ax.lines] == [40, 3]
         assert texts(ax.get_legend().get_texts()) == ["10 rows", "30 rows"]
 
-    def test_one_search_needs_no_legend(self, gam):
-        ax = plot.convergence(gam)
+    def test_one_search_needs_no_legend(self, table):
+        ax = plot.convergence(ProjectedAdditiveGPRegressor("gam", shrinkage="none").fit(*table))
         assert len(ax.lines) == 1 and ax.get_legend() is None
 
-    def test_searches_of_the_same_start_and_rows_share_a_colour(self, table):
-        X, y = table
-        gp = ProjectedAdditiveGPRegressor("ppr", n_projections=2).fit(X[:99], y[:99])
-        history = gp.history_
+    def test_searches_on_the_same_rows_share_a_colour(self, gam):
+        gp = copy.copy(gam)
+        steps = [(0, "search", rows, k, i + 1, -1.0 - 1 / (i + 1))
+                 for k, rows in enumerate([10, 10, 30]) for i in range(4)]  # fmt: skip
+        gp.history_ = np.array(steps, dtype=gam.history_.dtype)
         ax = plot.convergence(gp)
-        assert len(ax.lines) == (history["evaluation"] == 1).sum()
-        counts = list(dict.fromkeys(history["rows"].tolist()))
-        assert texts(ax.get_legend().get_texts()) == [f"{rows} rows" for rows in counts]
-        assert len({line.get_color() for line in ax.lines}) == len(counts) < len(ax.lines)
+        assert texts(ax.get_legend().get_texts()) == ["10 rows", "30 rows"]
+        colours = [line.get_color() for line in ax.lines]
+        assert colours[0] == colours[1] != colours[2]
 
     def test_one_evaluation(self, table):
-        gp = ProjectedAdditiveGPRegressor("gam", max_evaluations=1)
+        gp = ProjectedAdditiveGPRegressor("gam", max_evaluations=1, shrinkage="none")
         with pytest.warns(match="limit of evaluations"):
             gp.fit(*table)
         assert plot.convergence(gp).lines[0].get_ydata() == gp.history_["objective"]
 
     def test_draws_where_told(self, gam):
         ax = plt.figure().add_subplot()
-        assert plot.convergence(gam, ax=ax) is ax and len(ax.lines) == 1
+        assert plot.convergence(gam, ax=ax) is ax and ax.lines
 
     def test_a_model_file_has_no_history(self, gam, tmp_path):
         gam.save(tmp_path / "model.raysum")

@@ -35,7 +35,7 @@ impl Holdout {
     /// Whether intervals of 95 % hold far fewer rows than chance would have it.
     fn is_overconfident(&self) -> bool {
         let deviation = (0.95 * 0.05 / self.rows as f64).sqrt();
-        self.scores.coverage95 < 0.9 - 3.0 * deviation
+        self.scores.coverage95 < 0.85 - 3.0 * deviation
     }
 }
 

@@ -5,7 +5,6 @@ use crate::args::PredictArgs;
 use crate::describe;
 use anyhow::Result;
 use raysum::Model;
-use raysum_table::{AnswerChunk, NewRows};
 
 /// What is said of each row and target.
 const COLUMNS: [&str; 4] = ["mean", "std", "lower", "upper"];

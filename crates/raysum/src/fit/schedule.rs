@@ -160,14 +160,23 @@ impl<'s> Schedule<'s> {
             return Ok(First { parameters: freed, outcomes, freedom, most: None });
         }
         let mut outcomes = Vec::new();
-        if config.shrinkage != Shrinkage::None && parameters.is_shrinkable() {
+        // Adam has the paper's recipe from its start to its end.
+        let direct = config.optimizer == Optimizer::Adam && freedom == Freedom::Free;
+        if config.shrinkage != Shrinkage::None && parameters.is_shrinkable() && !direct {
             outcomes.push(shrinkage::search(search, &mut problem, parameters, freedom)?);
         }
         let mut evaluator = Evaluator { problem: &mut problem, parameters: &freed };
         // Free length-scales have several optima: the way from a common one and the direct way
         // often lead to different ones.
         if freedom == Freedom::Free {
-            outcomes.push(search.descend(&mut evaluator, first, None)?);
+            let direct = search.descend(&mut evaluator, first, None)?;
+            match outcomes.pop() {
+                // More rows will tell; without them there is only this word.
+                Some(path) if self.stages.rows.len() == 1 => {
+                    outcomes.push(shrinkage::preferred(path, direct));
+                }
+                path => outcomes.extend(path.into_iter().chain([direct])),
+            }
         }
         let outcomes = search.more_starts(&mut evaluator, &freed.start(), outcomes)?;
         Ok(First { parameters: freed, outcomes, freedom, most: None })

@@ -37,6 +37,9 @@ const STARTS: [(f64, f64); 10] = [
 /// Most evaluations of a step on the rows of a split: the order of the steps shows early.
 const MOST_EVALUATIONS: usize = 40;
 
+/// Optima whose log likelihoods differ by less are about as good; a ratio of 20.
+const CLEARLY_BETTER: f64 = 3.0;
+
 /// The freedom that the configuration asks for, or that held-out rows among `rows` can bear. `ahead`
 /// is the work that comes after.
 pub(super) fn choose(
@@ -113,6 +116,12 @@ pub(super) fn search(
         return Ok(outcome);
     }
     advance(search, problem, &parameters.with(freedom), Some(&(common, outcome)), None)
+}
+
+/// Of two optima of free length-scales, the one by the way from a common length-scale and the one by
+/// the direct way, the better one. Where their likelihoods are about the same it is the direct one.
+pub(super) fn preferred(path: Outcome, direct: Outcome) -> Outcome {
+    if path.value < direct.value - CLEARLY_BETTER { path } else { direct }
 }
 
 /// Searches with these parameters, from where those of less freedom led.
