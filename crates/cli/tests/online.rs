@@ -94,14 +94,16 @@ fn several_targets() {
     let [more, merged] =
         ["more", "merged"].map(|m| folder.stdout(&format!("predict {m}.raysum t.csv")));
     assert!(difference(&more, &merged) < 1e-9);
-    // Independent ones are two fits in one file.
-    folder.stdout("fit t.csv --target a,b --drop w,s --independent -o each.raysum");
+    // They are two fits in one file, unless they share what they find.
     folder.stdout("fit t.csv --target b --drop w,s,a -o b.raysum");
-    let each = numbers(&folder.stdout("predict each.raysum t.csv"));
+    let each = numbers(&predicted);
     let alone = numbers(&folder.stdout("predict b.raysum t.csv"));
     for (each, alone) in each.iter().zip(&alone) {
         assert_eq!(each[4..], alone[..]);
     }
+    folder.stdout("fit t.csv --target a,b --drop w,s --shared -o shared.raysum");
+    let shared = numbers(&folder.stdout("predict shared.raysum t.csv"));
+    assert!(shared.iter().zip(&alone).any(|(shared, alone)| shared[4..] != alone[..]));
     folder
         .run("evaluate t.csv --target a,b")
         .failed(1, "t.csv: evaluate takes one target at a time, not 'a', 'b'");

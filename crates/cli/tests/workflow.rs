@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{Folder, Predicted, Table, gzip, predictions, smooth, sound_predictions};
+use common::{
+    Folder, Predicted, Table, gzip, json_lines, number, predictions, smooth, sound_predictions,
+};
 use serde_json::Value;
 
 const MODELS: [&str; 13] = [
@@ -33,22 +35,12 @@ fn fitted(table: &Table) -> Folder {
     folder
 }
 
-#[track_caller]
-fn json_lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
-}
-
 /// Checks that an object has these keys, and that none of them is null.
 #[track_caller]
 fn has_keys(object: &Value, keys: &str) {
     for key in keys.split_whitespace() {
         assert!(!object[key].is_null(), "{key} in {object}");
     }
-}
-
-#[track_caller]
-fn number(object: &Value, key: &str) -> f64 {
-    object[key].as_f64().unwrap_or_else(|| panic!("{key} in {object}"))
 }
 
 #[test]

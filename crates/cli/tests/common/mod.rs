@@ -274,6 +274,17 @@ pub(crate) fn sound_predictions(csv: &str, rows: usize) -> Vec<Predicted> {
     all
 }
 
+/// The objects that a command printed with `--json`.
+#[track_caller]
+pub(crate) fn json_lines(text: &str) -> Vec<serde_json::Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+}
+
+#[track_caller]
+pub(crate) fn number(object: &serde_json::Value, key: &str) -> f64 {
+    object[key].as_f64().unwrap_or_else(|| panic!("{key} in {object}"))
+}
+
 /// Numbers that are the same on every machine (Steele, Lea and Flood's `SplitMix64`).
 pub(crate) struct Random(u64);
 
