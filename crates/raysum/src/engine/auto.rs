@@ -1,7 +1,7 @@
 //! The automatic choice: at each θ the engine that is cheaper there, because both give the same.
 
-use super::dense::Dense;
-use super::weight::{FeatureMap, Use, Weight};
+use super::dense::{self, Dense};
+use super::weight::{self, FeatureMap, Use, Weight};
 use super::{Conditioned, DENSE_LIMIT, Engine, Evaluation, Observations, Prior};
 use crate::error::{Error, Result};
 use crate::scale::StandardRows;
@@ -59,16 +59,13 @@ impl<'a> Auto<'a> {
     }
 }
 
-/// The number of features at which both engines cost the same: n³ and some 60 operations for each
-/// view of each pair of rows, against 3np² + 2p³.
+/// The number of features at which both engines cost the same.
 fn break_even(rows: usize, views: usize) -> usize {
-    let n = rows as f64;
-    let dense = n.powi(3) + 60.0 * n * n * views as f64;
-    let weight = |p: f64| 3.0 * n * p * p + 2.0 * p.powi(3);
+    let dense = dense::work(rows, views);
     let (mut low, mut high) = (0, rows);
     while low < high {
         let middle = (low + high).div_ceil(2);
-        if weight(middle as f64) <= dense { low = middle } else { high = middle - 1 }
+        if weight::work(rows, middle) <= dense { low = middle } else { high = middle - 1 }
     }
     low
 }
@@ -84,6 +81,14 @@ pub(crate) fn dense(rows: &StandardRows<'_>, observations: Observations) -> Resu
 impl Engine for Auto<'_> {
     fn check(&self, prior: &Prior) -> Result<()> {
         self.map(prior, Use::Prediction).map(drop)
+    }
+
+    fn work(&self, prior: &Prior) -> Option<f64> {
+        let rows = self.weight.rows.len();
+        match self.map(prior, Use::Likelihood).ok()? {
+            Some(map) => Some(weight::work(rows, map.len())),
+            None => Some(dense::work(rows, prior.kernel.views.rows())),
+        }
     }
 
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {

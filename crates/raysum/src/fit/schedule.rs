@@ -5,7 +5,7 @@ use super::evaluator::Evaluator;
 use super::progress::Phase;
 use super::search::Search;
 use super::shrinkage;
-use super::stages::Stages;
+use super::stages::{self, Stages};
 use super::training::Training;
 use crate::config::{Config, Optimizer, Shrinkage};
 use crate::error::Result;
@@ -75,6 +75,10 @@ impl<'s> Schedule<'s> {
         }
         let First { parameters, mut outcomes, freedom, most } =
             self.first_stage(&mut search, training, parameters, first)?;
+        let all = self.config.max_evaluations.unwrap_or(Lbfgs::default().evaluations);
+        // A later stage is short on purpose, as is learning that was stopped; their limit is
+        // nothing to warn of.
+        let mut short = most.is_some();
         for index in 1..self.stages.rows.len() {
             let rows = self.stages.rows[index];
             let part = (rows < training.len())
@@ -82,13 +86,17 @@ impl<'s> Schedule<'s> {
             let mut problem = training.problem(self.config, part.as_ref())?;
             let mut evaluator = Evaluator { problem: &mut problem, parameters: &parameters };
             let limit = match self.stages.limit(index) {
-                None => Lbfgs::default().evaluations,
+                None => {
+                    let prior = parameters.prior_at(&outcomes[0].point);
+                    evaluator.problem.engine.work(&prior).map_or(all, stages::affordable).min(all)
+                }
                 Some(_) if self.config.learn_directions && index == 1 => {
                     directions::LATER_EVALUATIONS
                 }
                 Some(limit) => limit,
             };
             let limit = limit.min(most.unwrap_or(limit));
+            short |= limit < all || self.stages.limit(index).is_some();
             let expected = self.stages.expected(index).min(limit);
             search.tracker.enter(Phase::Search, expected, self.stages.ahead(index));
             let growth = rows as f64 / self.stages.rows[index - 1] as f64;
@@ -96,9 +104,6 @@ impl<'s> Schedule<'s> {
             outcomes = vec![search.finish(&mut evaluator, best, growth, limit)?];
         }
         let best = &outcomes[0];
-        // A later stage is short on purpose, as is learning that was stopped; their limit is
-        // nothing to warn of.
-        let short = self.stages.limit(self.stages.rows.len() - 1).is_some() || most.is_some();
         let report = FitReport {
             evaluations: search.evaluations,
             unconverged: search.setbacks.unconverged,
