@@ -116,3 +116,30 @@ impl Engine for Auto<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::data::{Dataset, Matrix};
+    use crate::parameters::Parameters;
+    use crate::project::{Directions, Projections};
+    use crate::scale::Scaler;
+
+    #[test]
+    fn the_work_is_that_of_the_cheaper_engine() {
+        let x = Matrix::from_fn(400, 1, |i, _| (i as f64).sin());
+        let y: Vec<f64> = (0..400).map(|i| f64::from(i).cos()).collect();
+        let scaler = Scaler::of_targets(&Dataset::new(&x, &y).unwrap(), 400).remove(0);
+        let auto = Auto::new(StandardRows::new((&x).into(), &scaler), Observations::from(y));
+        let projections = Projections::choose(Directions::Axes, &[1], 1, 0).unwrap();
+        let parameters = Parameters::new(&Config::default(), projections).unwrap();
+        // A smooth function has few features; a rough one has more of them than there are rows.
+        let [smooth, rough] = [0.0, -9.0].map(|longer| {
+            let prior = parameters.prior_at(&parameters.start_at(longer, 0.1));
+            auto.work(&prior).unwrap()
+        });
+        assert_eq!(rough, dense::work(400, 1));
+        assert!(smooth < 0.1 * rough, "{smooth} and {rough}");
+    }
+}
