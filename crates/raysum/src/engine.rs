@@ -172,6 +172,12 @@ pub trait Engine {
         Ok(())
     }
 
+    /// The multiplications that an evaluation at this prior takes, about, where they can be told
+    /// without one.
+    fn work(&self, _prior: &Prior) -> Option<f64> {
+        None
+    }
+
     /// Log marginal likelihood and gradient, summed over targets. [`crate::Error::is_recoverable`] tells a θ that cannot
     /// be evaluated from a failure.
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation>;

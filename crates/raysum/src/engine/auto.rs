@@ -1,7 +1,7 @@
 //! The automatic choice: at each θ the engine that is cheaper there, because both give the same.
 
-use super::dense::Dense;
-use super::weight::{FeatureMap, Use, Weight};
+use super::dense::{self, Dense};
+use super::weight::{self, FeatureMap, Use, Weight};
 use super::{Conditioned, DENSE_LIMIT, Engine, Evaluation, Observations, Prior};
 use crate::error::{Error, Result};
 use crate::scale::StandardRows;
@@ -62,16 +62,13 @@ impl<'a> Auto<'a> {
     }
 }
 
-/// The number of features at which both engines cost the same: n³ and some 60 operations for each
-/// view of each pair of rows, against 3np² + 2p³.
+/// The number of features at which both engines cost the same.
 fn break_even(rows: usize, views: usize) -> usize {
-    let n = rows as f64;
-    let dense = n.powi(3) + 60.0 * n * n * views as f64;
-    let weight = |p: f64| 3.0 * n * p * p + 2.0 * p.powi(3);
+    let dense = dense::work(rows, views);
     let (mut low, mut high) = (0, rows);
     while low < high {
         let middle = (low + high).div_ceil(2);
-        if weight(middle as f64) <= dense { low = middle } else { high = middle - 1 }
+        if weight::work(rows, middle) <= dense { low = middle } else { high = middle - 1 }
     }
     low
 }
@@ -88,6 +85,14 @@ pub(crate) fn dense(rows: &StandardRows<'_>, observations: Observations) -> Resu
 impl Engine for Auto<'_> {
     fn check(&self, prior: &Prior) -> Result<()> {
         self.map(prior, Use::Prediction).map(drop)
+    }
+
+    fn work(&self, prior: &Prior) -> Option<f64> {
+        let rows = self.weight.rows.len();
+        match self.map(prior, Use::Likelihood).ok()? {
+            Some(map) => Some(weight::work(rows, map.len())),
+            None => Some(dense::work(rows, prior.kernel.views.rows())),
+        }
     }
 
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
@@ -113,5 +118,32 @@ impl Engine for Auto<'_> {
             Some(map) => self.weight.posteriors_with(map, prior),
             None => self.dense()?.posteriors(prior),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::data::{Dataset, Matrix};
+    use crate::parameters::Parameters;
+    use crate::project::{Directions, Projections};
+    use crate::scale::Scaler;
+
+    #[test]
+    fn the_work_is_that_of_the_cheaper_engine() {
+        let x = Matrix::from_fn(400, 1, |i, _| (i as f64).sin());
+        let y: Vec<f64> = (0..400).map(|i| f64::from(i).cos()).collect();
+        let scaler = Scaler::of_targets(&Dataset::new(&x, &y).unwrap(), 400).remove(0);
+        let auto = Auto::new(StandardRows::new((&x).into(), &scaler), Observations::from(y));
+        let projections = Projections::choose(Directions::Axes, &[1], 1, 0).unwrap();
+        let parameters = Parameters::new(&Config::default(), projections).unwrap();
+        // A smooth function has few features; a rough one has more of them than there are rows.
+        let [smooth, rough] = [0.0, -9.0].map(|longer| {
+            let prior = parameters.prior_at(&parameters.start_at(longer, 0.1));
+            auto.work(&prior).unwrap()
+        });
+        assert_eq!(rough, dense::work(400, 1));
+        assert!(smooth < 0.1 * rough, "{smooth} and {rough}");
     }
 }

@@ -100,7 +100,18 @@ impl Dense {
     }
 }
 
+/// The multiplications that an evaluation takes, about: n³, and some 60 for each view of each pair of
+/// rows.
+pub(super) fn work(rows: usize, views: usize) -> f64 {
+    let n = rows as f64;
+    n.powi(3) + 60.0 * n * n * views as f64
+}
+
 impl Engine for Dense {
+    fn work(&self, prior: &Prior) -> Option<f64> {
+        Some(work(self.x.rows(), prior.kernel.views.rows()))
+    }
+
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
         let n = self.x.rows();
         let solved = self.factorise(prior)?;

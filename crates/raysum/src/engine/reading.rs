@@ -23,6 +23,10 @@ impl Engine for Reading<'_> {
         self.x.check_read().and(checked)
     }
 
+    fn work(&self, prior: &Prior) -> Option<f64> {
+        self.engine.work(prior)
+    }
+
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
         let evaluation = self.engine.evaluate(prior);
         self.x.check_read().and(evaluation)

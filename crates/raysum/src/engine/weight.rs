@@ -287,9 +287,20 @@ impl<'a> Weight<'a> {
     }
 }
 
+/// The multiplications that an evaluation with p features takes, about.
+pub(super) fn work(rows: usize, features: usize) -> f64 {
+    let (n, p) = (rows as f64, features as f64);
+    3.0 * n * p * p + 2.0 * p.powi(3)
+}
+
 impl Engine for Weight<'_> {
     fn check(&self, prior: &Prior) -> Result<()> {
         self.feature_map(prior, Use::Prediction).map(drop)
+    }
+
+    fn work(&self, prior: &Prior) -> Option<f64> {
+        let map = self.feature_map(prior, Use::Likelihood).ok()?;
+        Some(work(self.rows.len(), map.len()))
     }
 
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {

@@ -5,7 +5,7 @@ use super::evaluator::Evaluator;
 use super::progress::Phase;
 use super::search::Search;
 use super::shrinkage;
-use super::stages::Stages;
+use super::stages::{self, Stages};
 use super::training::Training;
 use crate::config::{Config, Optimizer, Shrinkage};
 use crate::error::Result;
@@ -82,30 +82,26 @@ impl<'s> Schedule<'s> {
         }
         let First { parameters, mut outcomes, freedom, most } =
             self.first_stage(&mut search, training, parameters, first)?;
+        // A later stage is short on purpose, as is learning that was stopped; their limit is
+        // nothing to warn of.
+        let mut short = most.is_some();
         for index in 1..self.stages.rows.len() {
             let rows = self.stages.rows[index];
             let part = (rows < training.len())
                 .then(|| training.rows(&training.sample(rows, self.config.seed, index)));
             let mut problem = training.problem(self.config, part.as_ref())?;
             let mut evaluator = Evaluator { problem: &mut problem, parameters: &parameters };
-            let limit = match self.stages.limit(index) {
-                None => Lbfgs::default().evaluations,
-                Some(_) if self.config.learn_directions && index == 1 => {
-                    directions::LATER_EVALUATIONS
-                }
-                Some(limit) => limit,
-            };
-            let limit = limit.min(most.unwrap_or(limit));
-            let expected = self.stages.expected(index).min(limit);
+            let expected = self.stages.expected(index).min(most.unwrap_or(usize::MAX));
             search.tracker.enter(Phase::Search, expected, self.stages.ahead(index));
             let growth = rows as f64 / self.stages.rows[index - 1] as f64;
             let best = search.best_outcome(&mut evaluator, outcomes)?;
+            let work = evaluator.problem.engine.work(&parameters.prior_at(&best.point));
+            let limit = self.limit(index, work);
+            short |= self.stages.limit(index).is_some() || limit < self.most_evaluations();
+            let limit = limit.min(most.unwrap_or(limit));
             outcomes = vec![search.finish(&mut evaluator, best, growth, limit)?];
         }
         let best = &outcomes[0];
-        // A later stage is short on purpose, as is learning that was stopped; their limit is
-        // nothing to warn of.
-        let short = self.stages.limit(self.stages.rows.len() - 1).is_some() || most.is_some();
         let report = FitReport {
             evaluations: search.evaluations,
             unconverged: search.setbacks.unconverged,
@@ -115,6 +111,22 @@ impl<'s> Schedule<'s> {
         };
         let hyperparameters = parameters.hyperparameters(&best.point);
         Ok(Found { parameters: parameters.settled(&best.point), hyperparameters, report })
+    }
+
+    fn most_evaluations(&self) -> usize {
+        self.config.max_evaluations.unwrap_or(Lbfgs::default().evaluations)
+    }
+
+    /// The most evaluations of a later stage, if each takes so many multiplications.
+    fn limit(&self, index: usize, work: Option<f64>) -> usize {
+        match self.stages.limit(index) {
+            None => {
+                let all = self.most_evaluations();
+                work.map_or(all, stages::affordable).min(all)
+            }
+            Some(_) if self.config.learn_directions && index == 1 => directions::LATER_EVALUATIONS,
+            Some(limit) => limit,
+        }
     }
 
     fn first_stage(
@@ -180,5 +192,27 @@ impl<'s> Schedule<'s> {
         }
         let outcomes = search.more_starts(&mut evaluator, &freed.start(), outcomes)?;
         Ok(First { parameters: freed, outcomes, freedom, most: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dear_evaluations_bound_a_stage_and_cheap_ones_do_not() {
+        let all = Lbfgs::default().evaluations;
+        let mut config = Config::default();
+        let limit = |config: &Config, index, work| {
+            Schedule { config, stages: Stages::scouted(30_000), started: false }.limit(index, work)
+        };
+        assert_eq!(limit(&config, 1, None), all);
+        assert_eq!(limit(&config, 1, Some(1e9)), all);
+        assert_eq!(limit(&config, 1, Some(1e15)), stages::affordable(1e15));
+        assert!(stages::affordable(1e15) < all);
+        // The last stage is short whatever it costs.
+        assert_eq!(limit(&config, 2, Some(1.0)), limit(&config, 2, Some(1e15)));
+        config.max_evaluations = Some(5);
+        assert_eq!(limit(&config, 1, Some(1e15)), 5);
     }
 }

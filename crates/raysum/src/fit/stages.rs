@@ -18,6 +18,18 @@ const LATER_EVALUATIONS: usize = 10;
 /// The same for the last stage, where a stage before it has come close already.
 const LAST_EVALUATIONS: usize = 3;
 
+/// The multiplications of a stage that has no limit of its own, about: a minute or so on two cores.
+/// After a stage on fewer rows the first evaluations gain most.
+const AFFORDABLE: f64 = 3.5e12;
+/// The evaluations of such a stage whatever they cost.
+const LEAST_EVALUATIONS: usize = 15;
+
+/// The evaluations that are worth their while on more rows than before, if each takes so many
+/// multiplications.
+pub(super) fn affordable(work: f64) -> usize {
+    ((AFFORDABLE / work) as usize).max(LEAST_EVALUATIONS)
+}
+
 /// The stages of a search.
 #[derive(Debug, PartialEq)]
 pub(super) struct Stages {
@@ -88,6 +100,14 @@ mod tests {
         assert_eq!(scouted(3_000), [1_500, 3_000]);
         assert_eq!(scouted(5_000), [2_000, 5_000]);
         assert_eq!(scouted(20_001), [2_000, 10_000, 20_001]);
+    }
+
+    #[test]
+    fn dear_evaluations_are_few() {
+        assert_eq!(affordable(1.0), AFFORDABLE as usize);
+        assert_eq!(affordable(AFFORDABLE / 50.0), 50);
+        assert_eq!(affordable(AFFORDABLE), LEAST_EVALUATIONS);
+        assert_eq!(affordable(f64::INFINITY), LEAST_EVALUATIONS);
     }
 
     #[test]

@@ -11,11 +11,16 @@
 //! coefficient times the column's variance. Columns that belong together, such as those of one
 //! category, are replaced together.
 
-use super::Model;
+use super::{BLOCK, Model};
 use crate::data::{Matrix, MatrixRef};
+use crate::engine::Prior;
 use crate::error::Result;
+use crate::linalg::Threads;
 use crate::rng::{Purpose, random_key, stream};
 use crate::scale::StandardRows;
+use crate::views::Views;
+use rayon::prelude::*;
+use std::ops::Range;
 
 /// Rows whose columns are replaced, at most.
 const MOST_ROWS: usize = 500;
@@ -23,7 +28,7 @@ const MOST_ROWS: usize = 500;
 const CANDIDATES: usize = 10_000;
 /// Pairs of a row and one that it is replaced from, about, where rows are few.
 const PAIRS: usize = 1_000;
-/// With fewer than this the average says little.
+/// With fewer rows than this the average says little.
 const LEAST_ROWS: usize = 30;
 /// What all predictions may cost together, in exponentials.
 const BUDGET: f64 = 1e9;
@@ -42,11 +47,11 @@ impl Model {
             None => (0..self.columns()).collect(),
         };
         let count = groups.last().map_or(0, |last| last + 1);
-        let rows = self.affordable_rows(count).min(x.rows());
-        let mut effects = if rows < LEAST_ROWS.min(x.rows()) {
+        let pairs = self.affordable_pairs(count);
+        let mut effects = if pairs < LEAST_ROWS.min(x.rows()) {
             self.squared_slopes(x, weights, &groups)?
         } else {
-            self.effects_of_replacing(x, weights, &groups, rows)?
+            self.effects_of_replacing(x, weights, &groups, pairs)?
         };
         let total: f64 = effects.iter().sum();
         if total > 0.0 && total.is_finite() {
@@ -58,8 +63,8 @@ impl Model {
         Ok(())
     }
 
-    /// The rows for which a prediction per column is cheap enough.
-    fn affordable_rows(&self, columns: usize) -> usize {
+    /// The pairs of rows for which a prediction per column is cheap enough.
+    fn affordable_pairs(&self, columns: usize) -> usize {
         let kernel = &self.prior.kernel;
         let each = match self.posterior.features() {
             Some(features) => 2.0 * features as f64,
@@ -69,7 +74,7 @@ impl Model {
                 self.report.rows as f64 * (kernels + views / 20.0)
             }
         };
-        ((BUDGET / (each * columns as f64)) as usize).min(MOST_ROWS)
+        (BUDGET / (each * columns as f64)) as usize
     }
 
     fn effects_of_replacing(
@@ -77,32 +82,34 @@ impl Model {
         x: MatrixRef<'_>,
         weights: Option<&[f64]>,
         groups: &[usize],
-        rows: usize,
+        pairs: usize,
     ) -> Result<Vec<f64>> {
-        let chosen = self.random_rows(x, rows)?;
-        let own = x.gather(&chosen);
+        let chosen = self.random_rows(x, pairs.min(MOST_ROWS))?;
+        let own = self.standardised((&x.gather(&chosen)).into());
+        x.check_read()?;
+        let rows = chosen.len();
         let weight = |k: usize| weights.map_or(1.0, |w| w[chosen[k]]);
         // Of few rows every pair counts, of more some.
-        let shifts = (PAIRS / rows).clamp(1, (rows - 1).max(1));
+        let shifts = (pairs.min(PAIRS) / rows).clamp(1, (rows - 1).max(1));
         let total = shifts as f64 * (0..rows).map(weight).sum::<f64>();
-        let before = self.standardised_mean(&own)?;
-        let mut effects = Vec::new();
-        for group in groups.chunk_by(|a, b| a == b) {
-            let start = groups.partition_point(|g| *g < group[0]);
+        let projected = Projected::new(&self.prior, &own);
+        let before = self.mean_of_projected(&projected, &projected.z);
+        let effect = |columns: Range<usize>| {
             let mut sum = 0.0;
             for shift in 1..=shifts {
-                let mut replaced = own.clone();
-                for k in 0..rows {
-                    let other = &own.row((k + shift) % rows)[start..start + group.len()];
-                    replaced.row_mut(k)[start..start + group.len()].copy_from_slice(other);
-                }
-                let after = self.standardised_mean(&replaced)?;
+                let z = projected.replaced(&self.prior.kernel.views, &own, columns.clone(), shift);
+                let after = self.mean_of_projected(&projected, &z);
                 let square = |k: usize| weight(k) * (after[k] - before[k]).powi(2);
                 sum += (0..rows).map(square).sum::<f64>();
             }
-            effects.push(0.5 * sum / total);
-        }
-        Ok(effects)
+            0.5 * sum / total
+        };
+        let start = |group: &[usize]| groups.partition_point(|g| *g < group[0]);
+        let columns: Vec<Range<usize>> = groups
+            .chunk_by(|a, b| a == b)
+            .map(|group| start(group)..start(group) + group.len())
+            .collect();
+        Ok(columns.into_par_iter().map(effect).collect())
     }
 
     /// The numbers of random rows in random order; neither depends on the order of the rows, up to
@@ -120,10 +127,12 @@ impl Model {
         Ok(keyed.into_iter().take(rows).map(|(_, row)| row).collect())
     }
 
-    /// The mean at each row, of the standardised target.
-    fn standardised_mean(&self, x: &Matrix) -> Result<Vec<f64>> {
-        let mean = |rows: &Matrix| self.posterior.mean(&self.prior, rows);
-        Ok(self.by_block(x.into(), mean)?.concat())
+    /// The mean at projected rows, of the standardised target.
+    fn mean_of_projected(&self, projected: &Projected, z: &Matrix) -> Vec<f64> {
+        let block = |start: usize| (start..(start + BLOCK).min(z.rows())).collect::<Vec<_>>();
+        let starts = (0..z.rows()).step_by(BLOCK);
+        let mean = |start| self.posterior.mean(&projected.prior, &z.gather(&block(start)));
+        starts.flat_map(mean).collect()
     }
 
     /// The mean squared slope along each column, per standard deviation of it: what replacing gives
@@ -150,5 +159,72 @@ impl Model {
             }
         }
         Ok(effects)
+    }
+}
+
+/// Rows behind the views of a prior. On a wide table projecting rows costs far more than all else
+/// that a prediction takes, and replacing a column changes little of it.
+struct Projected {
+    /// The prior with the projected values themselves as views.
+    prior: Prior,
+    /// A row of projected values for each row.
+    z: Matrix,
+}
+
+impl Projected {
+    fn new(prior: &Prior, rows: &Matrix) -> Self {
+        let (n, views) = (rows.rows(), prior.kernel.views.rows());
+        let z = prior.kernel.project(rows, Threads::All);
+        let z = Matrix::from_fn(n, views, |i, view| z[view * n + i]);
+        let mut prior = prior.clone();
+        prior.kernel.views = Views::axes(views, views);
+        Self { prior, z }
+    }
+
+    /// The projected rows after some columns of each have been replaced by those of the row that
+    /// comes `shift` rows later.
+    fn replaced(
+        &self,
+        views: &Views,
+        rows: &Matrix,
+        columns: Range<usize>,
+        shift: usize,
+    ) -> Matrix {
+        let mut z = self.z.clone();
+        for c in columns {
+            let weights: Vec<f64> = (0..views.rows()).map(|view| views[(view, c)]).collect();
+            for k in 0..rows.rows() {
+                let change = rows[((k + shift) % rows.rows(), c)] - rows[(k, c)];
+                let each = z.row_mut(k).iter_mut().zip(&weights);
+                each.for_each(|(z, weight)| *z += weight * change);
+            }
+        }
+        z
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::project::{Directions, Projections};
+
+    #[test]
+    fn replaced_columns_are_projected_as_rows_are() {
+        for directions in [Directions::Diverse, Directions::Axes] {
+            let config =
+                crate::Config { directions, degrees: "4x1".parse().unwrap(), ..Default::default() };
+            let projections = Projections::choose(directions, &[1; 4], 5, 1).unwrap();
+            let parameters = crate::parameters::Parameters::new(&config, projections).unwrap();
+            let prior = parameters.prior_at(&parameters.start());
+            let rows = Matrix::from_fn(7, 5, |i, j| ((3 * i + 5 * j) % 11) as f64);
+            let projected = Projected::new(&prior, &rows);
+            let found = projected.replaced(&prior.kernel.views, &rows, 1..3, 2);
+            let swapped =
+                |i: usize, j| rows[(if (1..3).contains(&j) { (i + 2) % 7 } else { i }, j)];
+            let expected = Projected::new(&prior, &Matrix::from_fn(7, 5, swapped)).z;
+            for (a, b) in found.as_slice().iter().zip(expected.as_slice()) {
+                assert!((a - b).abs() < 1e-12, "{a} and {b}");
+            }
+        }
     }
 }
