@@ -204,7 +204,8 @@ mod tests {
         let all = Lbfgs::default().evaluations;
         let mut config = Config::default();
         let limit = |config: &Config, index, work| {
-            Schedule { config, stages: Stages::scouted(30_000), started: false }.limit(index, work)
+            Schedule { config, stages: Stages::scouted(30_000), started: false, freedom: None }
+                .limit(index, work)
         };
         assert_eq!(limit(&config, 1, None), all);
         assert_eq!(limit(&config, 1, Some(1e9)), all);
