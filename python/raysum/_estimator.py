@@ -270,9 +270,8 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         _tables.tell(notes, stacklevel=3)
         with reporting(int(self.verbose)) as progress:
             threads = _inputs.threads(self.n_jobs)
-            shared = not self.independent
             model, history = _raysum.fit(
-                given.rows, settings, threads, shared, given.frame, progress, checkpoint
+                given.rows, settings, threads, given.frame, progress, checkpoint
             )
         if given.frame is None:
             names = getattr(seen, "feature_names_in_", None)

@@ -25,7 +25,6 @@ def fit(
     rows: Rows,
     settings: dict[str, Any],
     threads: int,
-    shared: bool,
     frame: TrainingFrame | None = None,
     progress: Progress | None = None,
     checkpoint: str | PathLike[str] | None = None,

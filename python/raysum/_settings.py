@@ -92,6 +92,7 @@ def settings(estimator: Any) -> dict[str, Any]:
         "noise_bounds": _noise_bounds(e.noise_bounds),
         "seed": _inputs.seed(e.random_state),
         "ski": _ski(e.ski, engine),
+        "shared": not e.independent,
     }
 
 

@@ -30,18 +30,17 @@ type Predicted<'py> = (Array<'py>, Array<'py>, Option<(Array<'py>, Array<'py>)>)
 
 /// Fits models to rows: the models, and how the search went.
 #[pyfunction]
-#[pyo3(signature = (rows, settings, threads, shared, frame=None, progress=None, checkpoint=None))]
+#[pyo3(signature = (rows, settings, threads, frame=None, progress=None, checkpoint=None))]
 pub(crate) fn fit(
     py: Python<'_>,
     rows: Given<'_>,
     settings: Settings,
     threads: usize,
-    shared: bool,
     frame: Option<&TrainingFrame>,
     progress: Option<&Bound<'_, PyAny>>,
     checkpoint: Option<PathBuf>,
 ) -> PyResult<(Model, Vec<Step>)> {
-    let groups = frame.map(|frame| frame.schema.groups());
+    let (groups, shared) = (frame.map(|frame| frame.schema.groups()), settings.shared);
     let (config, rows, pool) = (settings.config()?, Rows::from(rows), pool(threads)?);
     let (mut targets, history) = job::run(py, progress, move |py, caller| {
         rows.borrow(py, false, |data| {

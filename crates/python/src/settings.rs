@@ -26,6 +26,8 @@ pub(crate) struct Settings {
     noise_bounds: (f64, f64),
     seed: u64,
     ski: Ski,
+    /// Whether several targets share their hyperparameters.
+    pub(crate) shared: bool,
 }
 
 /// What only the SKI engine has.

@@ -176,13 +176,12 @@ impl<'a, 'p> Fit<'a, 'p> {
 
     fn parameters(&self, data: &Dataset<'_>) -> Result<Parameters> {
         self.config.check()?;
-        let projections = match &self.projections {
-            Some(projections) => projections.clone(),
-            None => {
-                let degrees = self.config.degrees.resolve(data.columns());
-                let (directions, seed) = (self.config.directions, self.config.seed);
-                Projections::choose(directions, &degrees, data.columns(), seed)?
-            }
+        let projections = if let Some(projections) = &self.projections {
+            projections.clone()
+        } else {
+            let degrees = self.config.degrees.resolve(data.columns());
+            let (directions, seed) = (self.config.directions, self.config.seed);
+            Projections::choose(directions, &degrees, data.columns(), seed)?
         };
         let (expected, found) = (projections.views().columns(), data.columns());
         if found != expected {

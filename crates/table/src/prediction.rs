@@ -31,6 +31,7 @@ pub struct NewRows {
 
 impl NewRows {
     /// Some of them.
+    #[must_use]
     pub fn range(&self, range: Range<usize>) -> Self {
         let first = self.kept.partition_point(|row| *row < range.start);
         let end = self.kept.partition_point(|row| *row < range.end);

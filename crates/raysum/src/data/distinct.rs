@@ -241,13 +241,14 @@ mod tests {
         // Two kinds of rows; some of each have the other answer.
         let x = Matrix::from_fn(400, 1, |i, _| (i % 2) as f64);
         for rare in [4, 100] {
-            let answer = |i: usize| f64::from(u8::from((i % 2 == 0) == (i / 2 % rare == 0)));
+            let answer =
+                |i: usize| f64::from(u8::from(i.is_multiple_of(2) == (i / 2).is_multiple_of(rare)));
             let y: Vec<f64> = (0..400).map(answer).collect();
             assert!(Copies::of(&Dataset::new(&x, &y).unwrap()).is_none());
         }
         // Without the other answers nothing tells them from copies, and nothing is lost: there is
         // no noise.
-        let y: Vec<f64> = (0..400).map(|i| (i % 2) as f64).collect();
+        let y: Vec<f64> = (0..400).map(|i| f64::from(i % 2)).collect();
         assert_eq!(Copies::of(&Dataset::new(&x, &y).unwrap()).unwrap().observations(), 2);
     }
 

@@ -132,7 +132,7 @@ impl<'t> Trial<'t> {
         let theta = &self.reached.point;
         let posteriors = self.problem.engine.posteriors(&self.parameters.prior_at(theta))?;
         let posteriors: Vec<Box<dyn Posterior>> = posteriors.into_iter().map(|(_, p)| p).collect();
-        held_out::log_densities(training, self.split, &self.parameters, theta, &posteriors)
+        Ok(held_out::log_densities(training, self.split, &self.parameters, theta, &posteriors))
     }
 }
 

@@ -8,7 +8,6 @@
 
 use super::training::{Rows, Training};
 use crate::engine::{Marginals, Observations, Posterior};
-use crate::error::Result;
 use crate::parameters::Parameters;
 
 /// With so many rows for each parameter held-out rows need not be asked.
@@ -64,7 +63,7 @@ pub(super) fn log_densities(
     parameters: &Parameters,
     theta: &[f64],
     posteriors: &[Box<dyn Posterior>],
-) -> Result<Vec<f64>> {
+) -> Vec<f64> {
     let prior = parameters.prior_at(theta);
     let rows = training.standardised(&split.held);
     let mut all = Vec::new();
@@ -72,7 +71,7 @@ pub(super) fn log_densities(
         let f = posterior.marginals(&prior, &rows);
         all.extend(densities(&f, prior.noise_variance, &split.held.observations, target));
     }
-    Ok(all)
+    all
 }
 
 fn densities(f: &Marginals, noise: f64, rows: &Observations, target: usize) -> Vec<f64> {
@@ -132,7 +131,7 @@ mod tests {
     #[test]
     fn rows_are_held_out_in_turn_and_copies_together() {
         let x = Matrix::from_fn(40, 1, |i, _| (i % 30) as f64);
-        let y: Vec<f64> = (0..40).map(|i| (i % 30) as f64 + 0.25).collect();
+        let y: Vec<f64> = (0..40).map(|i| f64::from(i % 30) + 0.25).collect();
         let data = Dataset::new(&x, &y).unwrap();
         let training = Training::new(&data).unwrap();
         // Ten of the rows are copies, which leaves thirty.

@@ -111,10 +111,10 @@ impl<'a, 'p> Search<'a, 'p> {
     pub(super) fn lowest(
         &mut self,
         evaluator: &mut Evaluator<'_, '_>,
-        points: Vec<Vec<f64>>,
+        points: &[Vec<f64>],
     ) -> Result<Vec<f64>> {
         let mut best: Option<Outcome> = None;
-        for point in &points {
+        for point in points {
             let outcome = self.look(evaluator, point)?;
             if best.as_ref().is_none_or(|best| outcome.value < best.value) {
                 best = Some(outcome);
@@ -197,7 +197,7 @@ impl<'a, 'p> Search<'a, 'p> {
         }
         let evaluations = self.config.max_evaluations.unwrap_or(most).min(most);
         let value_tolerance = evaluator.tolerance(LATER_TOLERANCE);
-        let options = Lbfgs { evaluations, curvature, value_tolerance, ..Lbfgs::default() };
+        let options = Lbfgs { evaluations, value_tolerance, curvature, ..Lbfgs::default() };
         let outcome = self.run(evaluator, |objective, observer| {
             lbfgs(&from.point, &options, objective, observer)
         })?;

@@ -92,7 +92,7 @@ pub(super) fn choose(
                 &parameters,
                 &outcome.point,
                 &posteriors,
-            )?);
+            ));
             *reached = Some((parameters, outcome));
         }
         scores.push(densities);
@@ -137,7 +137,7 @@ fn advance(
         None => {
             let starts: Vec<_> =
                 STARTS.iter().map(|(longer, noise)| parameters.start_at(*longer, *noise)).collect();
-            let first = search.lowest(&mut evaluator, starts)?;
+            let first = search.lowest(&mut evaluator, &starts)?;
             search.descend(&mut evaluator, &first, most)
         }
         Some((before, outcome)) => {

@@ -167,9 +167,8 @@ impl Statistics {
         let p = moments.values.len();
         packed.check_shape(&[p * (p + 1) / 2])?;
         // Format 2 has Σw beside the number of rows.
-        let (rows, log_noise, square) = match totals.values[..] {
-            [rows, log_noise, square] | [rows, _, log_noise, square] => (rows, log_noise, square),
-            _ => return Err(format!("array 'totals' has shape {:?}", totals.shape)),
+        let ([rows, log_noise, square] | [rows, _, log_noise, square]) = totals.values[..] else {
+            return Err(format!("array 'totals' has shape {:?}", totals.shape));
         };
         let rows = Tensor::whole(rows, 1e15).and_then(|rows| u64::try_from(rows).ok());
         Ok(Self {
