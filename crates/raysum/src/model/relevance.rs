@@ -66,14 +66,10 @@ impl Model {
     /// The pairs of rows for which a prediction per column is cheap enough.
     fn affordable_pairs(&self, columns: usize) -> usize {
         let kernel = &self.prior.kernel;
-        let each = match self.posterior.features() {
-            Some(features) => 2.0 * features as f64,
-            // An exponential for each sub-kernel, and some flops for each view.
-            None => {
-                let (views, kernels) = (kernel.views.rows() as f64, kernel.degrees.len() as f64);
-                self.report.rows as f64 * (kernels + views / 20.0)
-            }
-        };
+        // An exponential for each sub-kernel, and some flops for each view.
+        let (views, kernels) = (kernel.views.rows() as f64, kernel.degrees.len() as f64);
+        let dense = self.report.rows as f64 * (kernels + views / 20.0);
+        let each = self.posterior.features().map_or(dense, |features| 2.0 * features as f64);
         (BUDGET / (each * columns as f64)) as usize
     }
 
