@@ -39,7 +39,7 @@ def test_many_columns_of_few_rows(model):
     gain, held, held_free = np.mean(scores, axis=0)
     assert gain > -0.1
     assert held > 0.88
-    assert held_free < 0.8
+    assert held_free < held - 0.03
 
 
 def test_shrinkage_is_what_was_asked_for():

@@ -10,14 +10,9 @@ use crate::rng::{Purpose, stream};
 use rand_distr::{Distribution, StandardNormal};
 use std::ops::ControlFlow;
 
-/// A search ends when its steps gain less than this in log likelihood per observed value. The first
-/// stage has a finer tolerance: with a coarse one it ends on plateaus.
+/// A search ends when its steps gain less than this in log likelihood per observed value. With a
+/// coarser tolerance it ends on plateaus.
 const STEP_TOLERANCE: f64 = 2e-5;
-/// The same for later stages, which start close to the optimum and have more rows.
-const LATER_TOLERANCE: f64 = 1e-4;
-
-/// The same for learning directions, where the last tenth of the gain takes half of the steps.
-const LEARNING_TOLERANCE: f64 = 2e-5;
 /// Outcomes of several starts on some rows that are compared on more rows.
 const RIVALS: usize = 3;
 /// Steps that learning remembers: its θ has hundreds of entries that turn with each other.
@@ -56,7 +51,7 @@ impl<'a, 'p> Search<'a, 'p> {
         let options = Lbfgs {
             evaluations,
             memory: LEARNING_MEMORY,
-            value_tolerance: evaluator.tolerance(LEARNING_TOLERANCE),
+            value_tolerance: evaluator.tolerance(STEP_TOLERANCE),
             curvature: from.curvature.clone(),
             ..Lbfgs::default()
         };
@@ -196,7 +191,7 @@ impl<'a, 'p> Search<'a, 'p> {
             pair.change.iter_mut().for_each(|c| *c *= growth);
         }
         let evaluations = self.config.max_evaluations.unwrap_or(most).min(most);
-        let value_tolerance = evaluator.tolerance(LATER_TOLERANCE);
+        let value_tolerance = evaluator.tolerance(STEP_TOLERANCE);
         let options = Lbfgs { evaluations, value_tolerance, curvature, ..Lbfgs::default() };
         let outcome = self.run(evaluator, |objective, observer| {
             lbfgs(&from.point, &options, objective, observer)
