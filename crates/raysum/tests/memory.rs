@@ -1,6 +1,8 @@
 //! What does not fit in memory is an error, before anything is allocated.
 
-use raysum::{Config, Dataset, EngineChoice, Error, Matrix, MatrixRef, Model, SkiOptions};
+use raysum::{
+    Config, Dataset, EngineChoice, Error, Matrix, MatrixRef, Model, Shrinkage, SkiOptions,
+};
 
 fn data(rows: usize) -> (Matrix, Vec<f64>) {
     // No two rows are alike: those would be searched as one.
@@ -78,8 +80,9 @@ fn what_fits_is_answered() {
 fn projections_by_the_million() {
     let (x, y) = data(5_000);
     let (degrees, engine) = ("1000000x1".parse().unwrap(), EngineChoice::Dense);
-    let config =
-        Config { degrees, engine, subset: Some(5_000), ..Config::preset("rpa-1").unwrap() };
+    let shrinkage = Shrinkage::None;
+    let config = Config::preset("rpa-1").unwrap();
+    let config = Config { degrees, engine, shrinkage, subset: Some(5_000), ..config };
     // The projections of the rows, and 32 gradients with respect to them.
     let says = "1000000 projections of 5000 rows would take ";
     assert!(refused(config.fit(&Dataset::new(&x, &y).unwrap()), says) > 1 << 40);
