@@ -117,7 +117,7 @@ impl Reporter {
 
 /// How long the rest takes, if so much is done after so long; nothing while that is a guess.
 fn time_left(elapsed: Duration, done: f64) -> Option<String> {
-    (done > 0.02).then(|| {
+    (done > 0.1).then(|| {
         let left = elapsed.as_secs_f64() * (1.0 / done - 1.0);
         format!("about {} left", style::seconds(left))
     })
