@@ -247,7 +247,8 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         sample_weight : array-like of shape (n_samples,), default=None
             The weight of each row: a row of weight w has the noise variance of a row of weight 1,
             divided by w. Equal rows count as one row with the sum of their weights, and a common
-            factor on all weights changes nothing but `noise_std_`.
+            factor on all weights changes nothing but `noise_std_`. Predictions have the noise of a
+            row of median weight.
         noise_std : float or array-like of shape (n_samples,), default=None
             Known standard deviation of each row's noise, in the target's units; for one target.
             Noise that the fit finds comes on top.
@@ -385,7 +386,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
             del self.feature_names_in_
         self.encoded_names_ = d["column_names"] or [f"x{i}" for i in range(d["columns"])]
         names = names if named else [f"x{i}" for i in range(len(widths))]
-        self._noise_stds = d["observation_noise_std"]
+        self._noise_stds = d["predicted_noise_std"]
         self.n_outputs_ = len(self._noise_stds)
         self._several = self.n_outputs_ > 1 if several is None else several
         self.engine_ = d["engine"]

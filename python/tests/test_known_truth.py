@@ -86,6 +86,17 @@ def test_weights_are_precisions():
     truth = np.sin(2 * new[:, 0]) + new[:, 1]
     error = lambda gp: np.sqrt(np.mean((gp.predict(new) - truth) ** 2))  # noqa: E731
     assert error(gp) < 0.8 * error(plain)
+    # New rows have such weights too, and nobody says which.
+    noise = rng.normal(size=500) / np.sqrt(rng.choice([1.0, 25.0], size=500))
+    assert inside(gp, new, truth + noise) > 0.9
+
+
+def test_weights_that_have_nothing_to_do_with_the_noise():
+    rng = np.random.default_rng(4)
+    X, y = sum_of_columns(300, 4, 1.0)
+    gp = ProjectedAdditiveGPRegressor().fit(X, y, sample_weight=1 / rng.uniform(0.01, 1, 300))
+    X_new, y_new = sum_of_columns(1000, 4, 1.0, seed=1)
+    assert inside(gp, X_new, y_new) > 0.9
 
 
 def test_bagging_keeps_a_model_sane():

@@ -206,7 +206,7 @@ impl Model {
             "target_names": each(|m| json!(m.target_name())),
             "relevance": each(|m| json!(m.relevance())),
             "noise_std": each(|m| json!(m.noise_std())),
-            "observation_noise_std": each(|m| json!(m.noise_std() / m.scaler().weight.sqrt())),
+            "predicted_noise_std": each(|m| json!(m.predicted_noise_std())),
             "constant": each(|m| json!(m.constant())),
             "log_marginal_likelihood": each(|m| json!(m.log_marginal_likelihood())),
             "likelihood_error": each(|m| json!(m.likelihood_error())),

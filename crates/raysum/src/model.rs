@@ -205,10 +205,17 @@ impl Model {
         self.posterior.features()
     }
 
-    /// Standard deviation of the noise of a row of weight 1, in the target's units. Predictions have
-    /// the noise of a row of average weight; without weights and copies of rows it is the same.
+    /// Standard deviation of the noise of a row of weight 1, in the target's units.
     pub fn noise_std(&self) -> f64 {
         (self.hyperparameters.noise_variance * self.scaler.weight).sqrt() * self.scaler.y.std
+    }
+
+    /// Standard deviation of the noise that predictions have, in the target's units: that of a
+    /// training row of median weight, which without weights and copies of rows is
+    /// [`Model::noise_std`].
+    pub fn predicted_noise_std(&self) -> f64 {
+        let variance = self.hyperparameters.noise_variance * self.scaler.typical_noise;
+        variance.sqrt() * self.scaler.y.std
     }
 
     /// How much each original column matters: half the mean squared change of the prediction when
@@ -315,7 +322,8 @@ impl Model {
     /// In the target's units; a new observation has the noise σ², and what is known of each row's.
     fn in_units(&self, f: &Marginals, known_noise: Option<&[f64]>) -> Result<Prediction> {
         let unit = self.scaler.y.std;
-        let noise = |i: usize| self.prior.noise_variance + known_noise.map_or(0.0, |s| s[i]);
+        let found = self.prior.noise_variance * self.scaler.typical_noise;
+        let noise = |i: usize| found + known_noise.map_or(0.0, |s| s[i]);
         let mean: Vec<f64> = f.mean.iter().map(|m| self.scaler.undo_mean(*m)).collect();
         let std = |(i, v): (usize, &f64)| (v + noise(i)).sqrt() * unit;
         let std: Vec<f64> = f.variance.iter().enumerate().map(std).collect();

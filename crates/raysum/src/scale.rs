@@ -172,20 +172,38 @@ pub struct Scaler {
     /// their total weight. Weights are divided by it, so that a common factor has no effect.
     #[serde(default = "one")]
     pub weight: f64,
+    /// How many times the noise variance of an average row a prediction has: that of a row of median
+    /// weight, because new rows come without a weight. 1 without weights.
+    #[serde(default = "one")]
+    pub typical_noise: f64,
 }
 
 fn one() -> f64 {
     1.0
 }
 
+/// The mean of weights as a multiple of their median, the lower one of two.
+fn mean_over_median(weights: &[f64]) -> f64 {
+    let mut sorted = weights.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let median = sorted[(sorted.len() - 1) / 2];
+    // Shares first: the sum of huge weights must not overflow.
+    weights.iter().map(|w| w / median / weights.len() as f64).sum()
+}
+
 impl Scaler {
     /// Learns the scales from training rows.
     pub fn fit(x: MatrixRef<'_>, y: &[f64]) -> Self {
-        Self { x: Standard::of_columns(x), y: Self::of_target(y, None), weight: 1.0 }
+        Self { x: Standard::of_columns(x), y: Self::of_target(y, None), weight: 1.0, typical_noise: 1.0 }
     }
 
     /// Learns the scales from a data set of so many distinct observations, for each of its targets.
-    pub fn of_targets(data: &Dataset<'_>, observations: usize) -> Vec<Self> {
+    /// `given` are the weights of its rows before copies were put together.
+    pub(crate) fn of_targets(
+        data: &Dataset<'_>,
+        observations: usize,
+        given: Option<&[f64]>,
+    ) -> Vec<Self> {
         let weights = data.weights();
         let x = Standard::of_weighted(data.x(), weights);
         let weight = match weights {
@@ -193,7 +211,13 @@ impl Scaler {
             Some(weights) => weights.iter().map(|w| w / observations as f64).sum(),
             None => data.rows() as f64 / observations as f64,
         };
-        let scaler = |y: &&[f64]| Self { x: x.clone(), y: Self::of_target(y, weights), weight };
+        let typical_noise = given.map_or(1.0, mean_over_median);
+        let scaler = |y: &&[f64]| Self {
+            x: x.clone(),
+            y: Self::of_target(y, weights),
+            weight,
+            typical_noise,
+        };
         data.targets().iter().map(scaler).collect()
     }
 

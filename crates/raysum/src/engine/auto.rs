@@ -125,7 +125,7 @@ impl Engine for Auto<'_> {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::data::{Dataset, Matrix};
+    use crate::data::Matrix;
     use crate::parameters::Parameters;
     use crate::project::{Directions, Projections};
     use crate::scale::Scaler;
@@ -134,7 +134,7 @@ mod tests {
     fn the_work_is_that_of_the_cheaper_engine() {
         let x = Matrix::from_fn(400, 1, |i, _| (i as f64).sin());
         let y: Vec<f64> = (0..400).map(|i| f64::from(i).cos()).collect();
-        let scaler = Scaler::of_targets(&Dataset::new(&x, &y).unwrap(), 400).remove(0);
+        let scaler = Scaler::fit((&x).into(), &y);
         let auto = Auto::new(StandardRows::new((&x).into(), &scaler), Observations::from(y));
         let projections = Projections::choose(Directions::Axes, &[1], 1, 0).unwrap();
         let parameters = Parameters::new(&Config::default(), projections).unwrap();

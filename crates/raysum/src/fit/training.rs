@@ -39,7 +39,7 @@ impl<'a> Training<'a> {
         let distinct = Distinct::of(data, copies.as_ref());
         let merged = distinct.as_ref().map(Distinct::dataset);
         let count = copies.as_ref().map_or(data.rows(), Copies::observations);
-        let scalers = Scaler::of_targets(merged.as_ref().unwrap_or(data), count);
+        let scalers = Scaler::of_targets(merged.as_ref().unwrap_or(data), count, data.weights());
         let merged = merged.map(|merged| Observations::standardised(&merged, &scalers));
         let distinct = distinct.map(Distinct::into_x).zip(merged);
         let distinct = distinct.map(|(x, observations)| Rows { x, observations, copies: None });
