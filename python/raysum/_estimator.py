@@ -247,8 +247,8 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         sample_weight : array-like of shape (n_samples,), default=None
             The weight of each row: a row of weight w has the noise variance of a row of weight 1,
             divided by w. Equal rows count as one row with the sum of their weights, and a common
-            factor on all weights changes nothing but `noise_std_`. Predictions have the noise of a
-            row of median weight.
+            factor on all weights changes nothing but `noise_std_`. Predictions have the
+            average noise variance of the training rows.
         noise_std : float or array-like of shape (n_samples,), default=None
             Known standard deviation of each row's noise, in the target's units; for one target.
             Noise that the fit finds comes on top.

@@ -210,11 +210,11 @@ impl Model {
         (self.hyperparameters.noise_variance * self.scaler.weight).sqrt() * self.scaler.y.std
     }
 
-    /// Standard deviation of the noise that predictions have, in the target's units: that of a
-    /// training row of median weight, which without weights and copies of rows is
+    /// Standard deviation of the noise that predictions have, in the target's units: the
+    /// average over the training rows, which without weights and copies of rows is
     /// [`Model::noise_std`].
     pub fn predicted_noise_std(&self) -> f64 {
-        let variance = self.hyperparameters.noise_variance * self.scaler.typical_noise;
+        let variance = self.hyperparameters.noise_variance * self.scaler.average_noise;
         variance.sqrt() * self.scaler.y.std
     }
 
@@ -322,7 +322,7 @@ impl Model {
     /// In the target's units; a new observation has the noise σ², and what is known of each row's.
     fn in_units(&self, f: &Marginals, known_noise: Option<&[f64]>) -> Result<Prediction> {
         let unit = self.scaler.y.std;
-        let found = self.prior.noise_variance * self.scaler.typical_noise;
+        let found = self.prior.noise_variance * self.scaler.average_noise;
         let noise = |i: usize| found + known_noise.map_or(0.0, |s| s[i]);
         let mean: Vec<f64> = f.mean.iter().map(|m| self.scaler.undo_mean(*m)).collect();
         let std = |(i, v): (usize, &f64)| (v + noise(i)).sqrt() * unit;

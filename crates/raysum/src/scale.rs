@@ -161,6 +161,9 @@ fn each(
     });
 }
 
+/// Lighter observations, in units of the average weight, count as so heavy in the average noise.
+const LEAST_WEIGHT: f64 = 0.05;
+
 /// Standardisation of X, of y and of sample weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scaler {
@@ -172,51 +175,52 @@ pub struct Scaler {
     /// their total weight. Weights are divided by it, so that a common factor has no effect.
     #[serde(default = "one")]
     pub weight: f64,
-    /// How many times the noise variance of an average row a prediction has: that of a row of median
-    /// weight, because new rows come without a weight. 1 without weights.
+    /// The noise variance of a prediction, in units of that of an observation of average weight: new
+    /// rows come without a weight, so it is the average over those there were. 1 without weights.
     #[serde(default = "one")]
-    pub typical_noise: f64,
+    pub average_noise: f64,
 }
 
 fn one() -> f64 {
     1.0
 }
 
-/// The mean of weights as a multiple of their median, the lower one of two.
-fn mean_over_median(weights: &[f64]) -> f64 {
-    let mut sorted = weights.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let median = sorted[(sorted.len() - 1) / 2];
-    // Shares first: the sum of huge weights must not overflow.
-    weights.iter().map(|w| w / median / weights.len() as f64).sum()
+/// Shares first: the sum of huge weights must not overflow.
+fn mean(weights: &[f64]) -> f64 {
+    weights.iter().map(|w| w / weights.len() as f64).sum()
+}
+
+/// The mean of 1/w for weights in units of their mean. One that is next to nothing, by which people
+/// leave rows out, does not make it infinite.
+fn average_noise(weights: &[f64], mean_weight: f64) -> f64 {
+    let noise: Vec<f64> =
+        weights.iter().map(|w| 1.0 / (w / mean_weight).max(LEAST_WEIGHT)).collect();
+    mean(&noise)
 }
 
 impl Scaler {
     /// Learns the scales from training rows.
     pub fn fit(x: MatrixRef<'_>, y: &[f64]) -> Self {
-        Self { x: Standard::of_columns(x), y: Self::of_target(y, None), weight: 1.0, typical_noise: 1.0 }
+        Self {
+            x: Standard::of_columns(x),
+            y: Self::of_target(y, None),
+            weight: 1.0,
+            average_noise: 1.0,
+        }
     }
 
-    /// Learns the scales from a data set of so many distinct observations, for each of its targets.
-    /// `given` are the weights of its rows before copies were put together.
-    pub(crate) fn of_targets(
-        data: &Dataset<'_>,
-        observations: usize,
-        given: Option<&[f64]>,
-    ) -> Vec<Self> {
+    /// Learns the scales from a data set, for each of its targets. `observed` are the weights of its
+    /// distinct observations, if they are not all 1.
+    pub(crate) fn of_targets(data: &Dataset<'_>, observed: Option<&[f64]>) -> Vec<Self> {
         let weights = data.weights();
         let x = Standard::of_weighted(data.x(), weights);
-        let weight = match weights {
-            // Shares first: the sum of huge weights must not overflow.
-            Some(weights) => weights.iter().map(|w| w / observations as f64).sum(),
-            None => data.rows() as f64 / observations as f64,
-        };
-        let typical_noise = given.map_or(1.0, mean_over_median);
+        let weight = observed.map_or(1.0, mean);
+        let average_noise = observed.map_or(1.0, |w| average_noise(w, weight));
         let scaler = |y: &&[f64]| Self {
             x: x.clone(),
             y: Self::of_target(y, weights),
             weight,
-            typical_noise,
+            average_noise,
         };
         data.targets().iter().map(scaler).collect()
     }

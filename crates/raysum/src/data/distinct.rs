@@ -53,9 +53,13 @@ impl Copies {
         Some(copies)
     }
 
-    /// The number of distinct observations.
-    pub(crate) fn observations(&self) -> usize {
-        self.observations
+    /// The weight of each distinct observation.
+    pub(crate) fn total_weights(&self, data: &Dataset<'_>) -> Vec<f64> {
+        let mut totals = vec![0.0; self.observations];
+        for (row, &observation) in self.observation.iter().enumerate() {
+            totals[observation] += data.weights().map_or(1.0, |w| w[row]);
+        }
+        totals
     }
 
     /// The copies among some of the rows.
@@ -233,7 +237,7 @@ mod tests {
     fn zeros_of_both_signs_are_equal() {
         let x = Matrix::from_row_major(3, 1, vec![0.0, -0.0, 1.0]).unwrap();
         let data = Dataset::new(&x, &[0.5, 0.5, 0.5]).unwrap();
-        assert_eq!(Copies::of(&data).unwrap().observations(), 2);
+        assert_eq!(Copies::of(&data).unwrap().observations, 2);
     }
 
     #[test]
@@ -249,7 +253,7 @@ mod tests {
         // Without the other answers nothing tells them from copies, and nothing is lost: there is
         // no noise.
         let y: Vec<f64> = (0..400).map(|i| f64::from(i % 2)).collect();
-        assert_eq!(Copies::of(&Dataset::new(&x, &y).unwrap()).unwrap().observations(), 2);
+        assert_eq!(Copies::of(&Dataset::new(&x, &y).unwrap()).unwrap().observations, 2);
     }
 
     #[test]

@@ -38,8 +38,13 @@ impl<'a> Training<'a> {
         let copies = Copies::of(data);
         let distinct = Distinct::of(data, copies.as_ref());
         let merged = distinct.as_ref().map(Distinct::dataset);
-        let count = copies.as_ref().map_or(data.rows(), Copies::observations);
-        let scalers = Scaler::of_targets(merged.as_ref().unwrap_or(data), count, data.weights());
+        let observed = match (&merged, &copies) {
+            (Some(merged), _) => merged.weights().map(<[f64]>::to_vec),
+            (None, Some(copies)) => Some(copies.total_weights(data)),
+            (None, None) => data.weights().map(<[f64]>::to_vec),
+        };
+        let all = merged.as_ref().unwrap_or(data);
+        let scalers = Scaler::of_targets(all, observed.as_deref());
         let merged = merged.map(|merged| Observations::standardised(&merged, &scalers));
         let distinct = distinct.map(Distinct::into_x).zip(merged);
         let distinct = distinct.map(|(x, observations)| Rows { x, observations, copies: None });
