@@ -230,7 +230,6 @@ fn condition(config: &Config, training: &Training<'_>, found: &Found) -> Result<
             scaler.clone(),
             found.parameters.projections().clone(),
             found.hyperparameters.clone(),
-            prior.clone(),
             posterior,
             report,
         );

@@ -1,7 +1,7 @@
 //! An engine over rows that may be in a file: nothing that it says is believed if some of them could
 //! not be read.
 
-use super::{Conditioned, Engine, Evaluation, Prior};
+use super::{Conditioned, Engine, Evaluation, Prior, Resumable};
 use crate::data::MatrixRef;
 use crate::error::Result;
 
@@ -32,16 +32,12 @@ impl Engine for Reading<'_> {
         self.x.check_read().and(evaluation)
     }
 
-    fn memory(&self) -> Vec<f64> {
-        self.engine.memory()
-    }
-
-    fn remember(&mut self, memory: &[f64]) {
-        self.engine.remember(memory);
-    }
-
     fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
         let posteriors = self.engine.posteriors(prior);
         self.x.check_read().and(posteriors)
+    }
+
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        self.engine.resumable()
     }
 }

@@ -34,10 +34,11 @@ pub use options::SkiOptions;
 pub use posterior::SkiPosterior;
 
 use super::streams::in_streams;
-use super::{Conditioned, Engine, Evaluation, Observations, Prior};
+use super::{Conditioned, Engine, Evaluation, Observations, Prior, Resumable};
 use crate::error::Result;
 use crate::scale::StandardRows;
 use crate::views::Views;
+use std::sync::Arc;
 use system::System;
 
 /// The engine's name.
@@ -108,6 +109,11 @@ impl Engine for Ski<'_> {
         system::operator(&self.rows, &self.observations, &self.options, prior).map(drop)
     }
 
+    /// Not known before the grids and the iterations are.
+    fn work(&self, _prior: &Prior) -> Option<f64> {
+        None
+    }
+
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
         let system = self.system(prior, self.most_nodes(prior))?;
         self.nodes.get_or_insert(system.operator.nodes());
@@ -125,6 +131,17 @@ impl Engine for Ski<'_> {
         })
     }
 
+    fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
+        let system = self.system(prior, usize::MAX)?;
+        Ok(SkiPosterior::all(system, &Arc::new(prior.clone()), &self.options, self.seed))
+    }
+
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+}
+
+impl Resumable for Ski<'_> {
     fn memory(&self) -> Vec<f64> {
         let nodes = self.nodes.iter().map(|nodes| *nodes as f64);
         nodes.chain(self.last.iter().flatten().flatten().copied()).collect()
@@ -134,10 +151,5 @@ impl Engine for Ski<'_> {
         let Some((nodes, last)) = memory.split_first() else { return };
         self.nodes = Some(*nodes as usize);
         self.last = Some(last.chunks(self.rows.len().max(1)).map(<[f64]>::to_vec).collect());
-    }
-
-    fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
-        let system = self.system(prior, usize::MAX)?;
-        Ok(SkiPosterior::all(system, &self.options, self.seed))
     }
 }

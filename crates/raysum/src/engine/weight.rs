@@ -25,14 +25,13 @@
 mod features;
 mod online;
 mod posterior;
-mod statistics;
+mod solution;
 
 pub use features::FeatureMap;
 pub use posterior::WeightPosterior;
-pub use statistics::{Moments, Statistics};
 
 use super::streams::in_streams;
-use super::{Conditioned, Engine, Evaluation, Observations, Prior};
+use super::{Conditioned, Engine, Evaluation, Observations, Prior, Statistics};
 use crate::basis::{Counts, Occupancy, lattice_spacing};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
@@ -41,9 +40,10 @@ use crate::memory;
 use crate::scale::StandardRows;
 use crate::views::Views;
 use features::Located;
-use statistics::Solution;
+use solution::Solution;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The engine's name.
 pub const NAME: &str = "weight";
@@ -282,7 +282,7 @@ impl<'a> Weight<'a> {
     ) -> Result<Vec<Conditioned>> {
         self.require_memory_of_features(map.len())?;
         let statistics = self.statistics(&map, prior);
-        let posteriors = WeightPosterior::all(map, &statistics, prior)?;
+        let posteriors = WeightPosterior::all(map, &statistics, &Arc::new(prior.clone()))?;
         Ok(posteriors.into_iter().map(WeightPosterior::conditioned).collect())
     }
 }

@@ -11,7 +11,6 @@ use super::search::Search;
 use super::shrinkage;
 use super::training::{Problem, Training};
 use crate::config::Config;
-use crate::engine::Posterior;
 use crate::error::Result;
 use crate::optimize::{Outcome, Stop};
 use crate::parameters::{Freedom, Parameters};
@@ -131,8 +130,7 @@ impl<'t> Trial<'t> {
         }
         let theta = &self.reached.point;
         let posteriors = self.problem.engine.posteriors(&self.parameters.prior_at(theta))?;
-        let posteriors: Vec<Box<dyn Posterior>> = posteriors.into_iter().map(|(_, p)| p).collect();
-        Ok(held_out::log_densities(training, self.split, &self.parameters, theta, &posteriors))
+        Ok(held_out::log_densities(training, self.split, &posteriors))
     }
 }
 

@@ -7,8 +7,7 @@
 //! the density of the held-out rows is followed along the way.
 
 use super::training::{Rows, Training};
-use crate::engine::{Marginals, Observations, Posterior};
-use crate::parameters::Parameters;
+use crate::engine::{Conditioned, Marginals, Observations};
 
 /// With so many rows for each parameter held-out rows need not be asked.
 const ENOUGH_ROWS: usize = 20;
@@ -56,20 +55,22 @@ fn parts(keys: &[u64]) -> Vec<usize> {
     keys.iter().map(|key| sorted.partition_point(|other| other < key) % PARTS).collect()
 }
 
-/// log p(y) of each held-out value at θ.
+/// log p(y) of each held-out value, with one posterior per target.
 pub(super) fn log_densities(
     training: &Training<'_>,
     split: &Split,
-    parameters: &Parameters,
-    theta: &[f64],
-    posteriors: &[Box<dyn Posterior>],
+    posteriors: &[Conditioned],
 ) -> Vec<f64> {
-    let prior = parameters.prior_at(theta);
     let rows = training.standardised(&split.held);
     let mut all = Vec::new();
-    for (target, posterior) in posteriors.iter().enumerate() {
-        let f = posterior.marginals(&prior, &rows);
-        all.extend(densities(&f, prior.noise_variance, &split.held.observations, target));
+    for (target, (_, posterior)) in posteriors.iter().enumerate() {
+        let f = posterior.marginals(&rows);
+        all.extend(densities(
+            &f,
+            posterior.prior().noise_variance,
+            &split.held.observations,
+            target,
+        ));
     }
     all
 }

@@ -65,11 +65,11 @@ impl Model {
 
     /// The pairs of rows for which a prediction per column is cheap enough.
     fn affordable_pairs(&self, columns: usize) -> usize {
-        let kernel = &self.prior.kernel;
+        let kernel = &self.prior().kernel;
         // Of rows: an exponential for each sub-kernel, and some flops for each view.
         let (views, kernels) = (kernel.views.rows() as f64, kernel.degrees.len() as f64);
         let of_rows = self.report.rows as f64 * (kernels + views / 20.0);
-        let each = self.posterior.features().map_or(of_rows, |features| 2.0 * features as f64);
+        let each = self.features().map_or(of_rows, |features| 2.0 * features as f64);
         (BUDGET / (each * columns as f64)) as usize
     }
 
@@ -88,13 +88,14 @@ impl Model {
         // Of few rows every pair counts, of more some.
         let shifts = (pairs.min(PAIRS) / rows).clamp(1, (rows - 1).max(1));
         let total = shifts as f64 * (0..rows).map(weight).sum::<f64>();
-        let projected = Projected::new(&self.prior, &own);
-        let before = self.mean_of_projected(&projected, &projected.z);
+        let projected = Projected::new(self.prior(), &own);
+        let before = self.mean_of_projected(&projected.z);
         let effect = |columns: Range<usize>| {
             let mut sum = 0.0;
             for shift in 1..=shifts {
-                let z = projected.replaced(&self.prior.kernel.views, &own, columns.clone(), shift);
-                let after = self.mean_of_projected(&projected, &z);
+                let z =
+                    projected.replaced(&self.prior().kernel.views, &own, columns.clone(), shift);
+                let after = self.mean_of_projected(&z);
                 let square = |k: usize| weight(k) * (after[k] - before[k]).powi(2);
                 sum += (0..rows).map(square).sum::<f64>();
             }
@@ -124,11 +125,14 @@ impl Model {
     }
 
     /// The mean at projected rows, of the standardised target.
-    fn mean_of_projected(&self, projected: &Projected, z: &Matrix) -> Vec<f64> {
-        let block = |start: usize| (start..(start + BLOCK).min(z.rows())).collect::<Vec<_>>();
-        let starts = (0..z.rows()).step_by(BLOCK);
-        let mean = |start| self.posterior.mean(&projected.prior, &z.gather(&block(start)));
-        starts.flat_map(mean).collect()
+    fn mean_of_projected(&self, z: &Matrix) -> Vec<f64> {
+        let mean = |start: usize| {
+            let rows = start..(start + BLOCK).min(z.rows());
+            let run = |view: usize| rows.clone().map(move |i| z[(i, view)]);
+            let runs = (0..z.columns()).flat_map(run).collect();
+            self.posterior.mean_of_projected(runs, rows.len())
+        };
+        (0..z.rows()).step_by(BLOCK).flat_map(mean).collect()
     }
 
     /// The mean squared slope along each column, per standard deviation of it: what replacing gives
@@ -158,12 +162,9 @@ impl Model {
     }
 }
 
-/// Rows behind the views of a prior. On a wide table projecting rows costs far more than all else
+/// Rows behind the views of a prior, one row of projected values for each. On a wide table projecting rows costs far more than all else
 /// that a prediction takes, and replacing a column changes little of it.
 struct Projected {
-    /// The prior with the projected values themselves as views.
-    prior: Prior,
-    /// A row of projected values for each row.
     z: Matrix,
 }
 
@@ -171,10 +172,7 @@ impl Projected {
     fn new(prior: &Prior, rows: &Matrix) -> Self {
         let (n, views) = (rows.rows(), prior.kernel.views.rows());
         let z = prior.kernel.project(rows, Threads::All);
-        let z = Matrix::from_fn(n, views, |i, view| z[view * n + i]);
-        let mut prior = prior.clone();
-        prior.kernel.views = Views::axes(views, views);
-        Self { prior, z }
+        Self { z: Matrix::from_fn(n, views, |i, view| z[view * n + i]) }
     }
 
     /// The projected rows after some columns of each have been replaced by those of the row that
