@@ -245,13 +245,14 @@ impl Fingerprint {
         numbers.iter().for_each(|number| self.word(number.to_bits()));
     }
 
-    pub(crate) fn data(&mut self, data: &Dataset<'_>) {
+    pub(crate) fn data(&mut self, data: &Dataset<'_>) -> Result<()> {
         let columns = data.columns();
-        data.x().in_blocks(|_, rows| rows.chunks(columns).for_each(|row| self.numbers(row)));
+        data.x().in_blocks(|_, rows| rows.chunks(columns).for_each(|row| self.numbers(row)))?;
         let others = [data.weights(), data.noise_std()];
         for part in data.targets().iter().copied().map(Some).chain(others) {
             self.numbers(part.unwrap_or_default());
         }
+        Ok(())
     }
 
     pub(crate) fn finish(&self) -> u64 {

@@ -9,7 +9,6 @@ pub mod dense;
 mod observations;
 pub(crate) mod path;
 mod prior;
-pub(crate) mod reading;
 mod rows;
 mod seam;
 pub mod ski;

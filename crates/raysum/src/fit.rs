@@ -129,7 +129,7 @@ impl<'a, 'p> Fit<'a, 'p> {
                 None => parameters.start(),
             };
             if let Some(checkpoint) = &mut self.checkpoint {
-                checkpoint.begin(fingerprint(self.config, self.freedom, data, &first))?;
+                checkpoint.begin(fingerprint(self.config, self.freedom, data, &first)?)?;
             }
             let mut unwatched = |_: &Progress| ControlFlow::Continue(());
             let progress = match &mut self.progress {
@@ -197,14 +197,14 @@ fn fingerprint(
     freedom: Option<Freedom>,
     data: &Dataset<'_>,
     first: &[f64],
-) -> u64 {
+) -> Result<u64> {
     let mut print = Fingerprint::new();
     print.text(env!("CARGO_PKG_VERSION"));
     print.text(&serde_json::to_string(config).expect("plain data serialises"));
     print.text(&format!("{freedom:?}"));
-    print.data(data);
+    print.data(data)?;
     print.numbers(first);
-    print.finish()
+    Ok(print.finish())
 }
 
 /// The models of all targets at the hyperparameters found.

@@ -255,7 +255,7 @@ impl Model {
     }
 
     /// All rows at once.
-    fn standardised(&self, x: MatrixRef<'_>) -> Matrix {
+    fn standardised(&self, x: MatrixRef<'_>) -> Result<Matrix> {
         StandardRows::new(x, &self.scaler).block(0..x.rows())
     }
 
@@ -277,10 +277,9 @@ impl Model {
         let starts: Vec<usize> = (0..x.rows()).step_by(BLOCK).collect();
         let rows = |start: usize| -> Range<usize> { start..(start + BLOCK).min(x.rows()) };
         let standard = StandardRows::new(x, &self.scaler);
-        let run = |start| body(rows(start), &standard.block(rows(start)));
-        let blocks = starts.into_par_iter().map(run).collect();
-        x.check_read()?;
-        Ok(blocks)
+        let run = |start| Ok(body(rows(start), &standard.block(rows(start))?));
+        let blocks: Vec<Result<T>> = starts.into_par_iter().map(run).collect();
+        blocks.into_iter().collect()
     }
 
     /// The mean at each row of `x` alone: that of [`Model::predict`], at a fraction of its cost.
@@ -348,8 +347,7 @@ impl Model {
                 let beyond = row.iter().zip(&self.scaler.x).map(|(v, column)| column.beyond(*v));
                 all.push(beyond.fold(0.0, f64::max));
             }
-        });
-        x.check_read()?;
+        })?;
         Ok(all)
     }
 
@@ -359,7 +357,7 @@ impl Model {
         let x = self.check(data.x())?;
         let width = x.columns() + 3 * self.prior().kernel.views.rows() + 12;
         require(x, "leave-one-out predictions", &[&[x.rows(), width]])?;
-        let rows = self.standardised(x);
+        let rows = self.standardised(x)?;
         let y = self.observations(data)?;
         let loo = self.ability(self.posterior.leave_one_out(), "leave-one-out predictions")?;
         let loo = loo.without_each(&rows, &y)?;

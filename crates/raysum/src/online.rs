@@ -90,9 +90,9 @@ impl Model {
         Ok(Part {
             fingerprint: self.fingerprint(),
             identity: identity(data)?,
-            ranges: Standard::ranges(data.x()),
+            ranges: Standard::ranges(data.x())?,
             statistics,
-            x: x.gather(&rest),
+            x: x.gather(&rest)?,
             observations: observations.gather(&rest),
         })
     }
@@ -250,8 +250,7 @@ fn identity(data: &Dataset<'_>) -> Result<String> {
             }
             sum = sum.wrapping_add(mixed(print.finish()));
         }
-    });
-    x.check_read()?;
+    })?;
     Ok(format!("{sum:016x}"))
 }
 

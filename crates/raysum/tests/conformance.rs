@@ -123,7 +123,7 @@ fn merged_shards_equal_the_whole() {
     let scaler = case.scaler();
     let whole = case.weight();
     let map = whole.feature_map(&case.prior, Use::Prediction).unwrap();
-    let expected = whole.statistics(&map, &case.prior);
+    let expected = whole.statistics(&map, &case.prior).unwrap();
     // Seven random shards, merged in a random order.
     let mut shards = vec![Vec::new(); 7];
     for i in 0..2000 {
@@ -134,7 +134,7 @@ fn merged_shards_equal_the_whole() {
         let x = case.x.gather(&shards[shard]);
         let y: Vec<f64> = shards[shard].iter().map(|&i| case.y[i]).collect();
         let part = Weight::new(StandardRows::new((&x).into(), &scaler), Observations::from(y));
-        merged.merge(&part.statistics(&map, &case.prior)).unwrap();
+        merged.merge(&part.statistics(&map, &case.prior).unwrap()).unwrap();
     }
     assert_eq!(merged.rows, expected.rows);
     let close = |a: &[f64], b: &[f64]| {

@@ -41,7 +41,7 @@ fn prior() -> Prior {
 
 /// A scaler that leaves everything as it is.
 fn identity(x: &Matrix, y: &[f64]) -> Scaler {
-    let mut scaler = Scaler::fit(x.into(), y);
+    let mut scaler = Scaler::fit(x.into(), y).unwrap();
     for column in scaler.x.iter_mut().chain([&mut scaler.y]) {
         (column.mean, column.std) = (0.0, 1.0);
     }

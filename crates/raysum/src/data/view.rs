@@ -95,7 +95,7 @@ impl<'a> MatrixRef<'a> {
 
     /// Copies row `i`. Of rows in a file, many at a time are much faster.
     #[inline]
-    pub fn copy_row(&self, i: usize, out: &mut [f64]) {
+    pub fn copy_row(&self, i: usize, out: &mut [f64]) -> Result<()> {
         let row = self.chosen.row(i);
         match self.values {
             Values::Memory { data, row_stride, column_stride: 1 } => {
@@ -105,35 +105,41 @@ impl<'a> MatrixRef<'a> {
                 let values = data[row * row_stride..].iter().step_by(column_stride);
                 out.iter_mut().zip(values).for_each(|(o, v)| *o = *v);
             }
-            Values::Stored(store) => store.read(row, out),
+            Values::Stored(store) => store.read(row, out)?,
         }
+        Ok(())
     }
 
     /// Copies some rows.
-    pub fn copy_rows(&self, rows: Range<usize>, out: &mut [f64]) {
+    pub fn copy_rows(&self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
         match (self.values, self.chosen) {
             (Values::Stored(store), Chosen::All) => store.read(rows.start, out),
             (Values::Stored(store), Chosen::These(chosen)) => store.gather(&chosen[rows], out),
             (Values::Stored(store), Chosen::Others(_)) => {
                 let rows: Vec<usize> = rows.map(|i| self.chosen.row(i)).collect();
-                store.gather(&rows, out);
+                store.gather(&rows, out)
             }
             (Values::Memory { .. }, _) => {
                 for (row, out) in rows.zip(out.chunks_mut(self.columns.max(1))) {
-                    self.copy_row(row, out);
+                    self.copy_row(row, out)?;
                 }
+                Ok(())
             }
         }
     }
 
     /// The rows with these indices, in this order.
-    #[must_use]
-    pub fn gather(&self, rows: &[usize]) -> Matrix {
+    pub fn gather(&self, rows: &[usize]) -> Result<Matrix> {
         let mut out = Matrix::zeros(rows.len(), self.columns);
-        for (i, row) in rows.iter().enumerate() {
-            self.copy_row(*row, out.row_mut(i));
+        if let Values::Stored(store) = self.values {
+            let rows: Vec<usize> = rows.iter().map(|i| self.chosen.row(*i)).collect();
+            store.gather(&rows, out.as_mut_slice())?;
+            return Ok(out);
         }
-        out
+        for (i, row) in rows.iter().enumerate() {
+            self.copy_row(*row, out.row_mut(i))?;
+        }
+        Ok(out)
     }
 
     /// The rows with these indices, in this order, without a copy. Choices do not nest.
@@ -157,7 +163,7 @@ impl<'a> MatrixRef<'a> {
 
     /// Hands over all rows, some at a time and in order: the number of the first of them, and
     /// their values row by row.
-    pub(crate) fn in_blocks(&self, mut each: impl FnMut(usize, &[f64])) {
+    pub(crate) fn in_blocks(&self, mut each: impl FnMut(usize, &[f64])) -> Result<()> {
         let size = (BLOCK_VALUES / self.columns.max(1)).max(1);
         let mut copy = Vec::new();
         for first in (0..self.rows).step_by(size) {
@@ -170,9 +176,10 @@ impl<'a> MatrixRef<'a> {
                 continue;
             }
             copy.resize(rows.len() * self.columns, 0.0);
-            self.copy_rows(rows, &mut copy);
+            self.copy_rows(rows, &mut copy)?;
             each(first, &copy);
         }
+        Ok(())
     }
 
     /// Fails on the first value that is NaN or infinite.
@@ -183,20 +190,10 @@ impl<'a> MatrixRef<'a> {
                 let at = values.iter().position(|value| !value.is_finite());
                 bad = at.map(|k| (first + k / self.columns, k % self.columns, values[k]));
             }
-        });
-        self.check_read()?;
+        })?;
         match bad {
             Some((row, column, value)) => Err(Error::NotFiniteX { row, column, value }),
             None => Ok(()),
-        }
-    }
-
-    /// Fails if some of the values could not be read from their file. Zeros stand in their place,
-    /// so this is to be asked before anything made from them is believed.
-    pub fn check_read(&self) -> Result<()> {
-        match self.values {
-            Values::Memory { .. } => Ok(()),
-            Values::Stored(store) => store.check_read(),
         }
     }
 }
@@ -221,13 +218,13 @@ mod tests {
 
     fn all(x: MatrixRef<'_>) -> Vec<f64> {
         let mut out = vec![0.0; x.rows() * x.columns()];
-        x.copy_rows(0..x.rows(), &mut out);
+        x.copy_rows(0..x.rows(), &mut out).unwrap();
         let mut blocks = Vec::new();
-        x.in_blocks(|_, values| blocks.extend_from_slice(values));
+        x.in_blocks(|_, values| blocks.extend_from_slice(values)).unwrap();
         assert_eq!(out, blocks);
         for i in 0..x.rows() {
             let mut row = vec![0.0; x.columns()];
-            x.copy_row(i, &mut row);
+            x.copy_row(i, &mut row).unwrap();
             assert_eq!(row, out[i * x.columns()..(i + 1) * x.columns()]);
         }
         out
@@ -247,7 +244,7 @@ mod tests {
             let chosen = x.choose(&[1, 1, 0]);
             assert_eq!(chosen.rows(), 3);
             assert_eq!(all(chosen), [4.0, 5.0, 6.0, 4.0, 5.0, 6.0, 1.0, 2.0, 3.0]);
-            assert_eq!(x.gather(&[1]).as_slice(), [4.0, 5.0, 6.0]);
+            assert_eq!(x.gather(&[1]).unwrap().as_slice(), [4.0, 5.0, 6.0]);
             assert_eq!(all(x.without(&[0])), [4.0, 5.0, 6.0]);
             assert_eq!(all(x.without(&[])), by_row);
         }

@@ -79,7 +79,7 @@ pub(crate) fn dense(rows: &StandardRows<'_>, observations: Observations) -> Resu
         return Err(Error::TooManyRows { rows: rows.len() });
     }
     Dense::require_memory(rows.len())?;
-    Ok(Dense::new(rows.block(0..rows.len()), observations))
+    Ok(Dense::new(rows.block(0..rows.len())?, observations))
 }
 
 impl Engine for Auto<'_> {
@@ -139,7 +139,7 @@ mod tests {
     fn the_work_is_that_of_the_cheaper_engine() {
         let x = Matrix::from_fn(400, 1, |i, _| (i as f64).sin());
         let y: Vec<f64> = (0..400).map(|i| f64::from(i).cos()).collect();
-        let scaler = Scaler::of_targets(&Dataset::new(&x, &y).unwrap(), 400).remove(0);
+        let scaler = Scaler::of_targets(&Dataset::new(&x, &y).unwrap(), 400).unwrap().remove(0);
         let auto = Auto::new(StandardRows::new((&x).into(), &scaler), Observations::from(y));
         let projections = Projections::choose(Directions::Axes, &[1], 1, 0).unwrap();
         let parameters = Parameters::new(&Config::default(), projections).unwrap();

@@ -87,20 +87,21 @@ impl<'a> Ski<'a> {
     }
 
     /// ∂/∂W = (∂/∂z)'X.
-    fn pull_back(&self, prior: &Prior, slopes: &[f64]) -> Views {
+    fn pull_back(&self, prior: &Prior, slopes: &[f64]) -> Result<Views> {
         let (n, views) = (self.rows.len(), prior.kernel.views.rows());
         let empty = || prior.kernel.views.zeros();
         let parts = in_streams(n, 1024, 8, empty, |sum, range| {
-            let x = self.rows.block(range.clone());
+            let x = self.rows.block(range.clone())?;
             let own = |i: usize| (0..views).map(move |v| slopes[v * n + i]);
             let own: Vec<f64> = range.clone().flat_map(own).collect();
             sum.add_slopes(&own, &x);
-        });
+            Ok(())
+        })?;
         let mut total = empty();
         for part in parts {
             total.add(&part);
         }
-        total
+        Ok(total)
     }
 }
 
@@ -124,7 +125,7 @@ impl Engine for Ski<'_> {
         Ok(Evaluation {
             log_marginal_likelihood: system.log_marginal_likelihoods.iter().sum(),
             standard_error: targets * system.standard_error,
-            views: self.pull_back(prior, &gradient.kernel.z),
+            views: self.pull_back(prior, &gradient.kernel.z)?,
             noise_variance: noise_variance.sum(),
             mean: system.coefficients().iter().flatten().sum(),
             variances: gradient.kernel.variances,

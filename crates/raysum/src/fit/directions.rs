@@ -48,7 +48,7 @@ impl Learning {
         let splits = if held_out::enough(rows.len(), parameters.len()) {
             Vec::new()
         } else {
-            held_out::splits(training, rows, config.seed)
+            held_out::splits(training, rows, config.seed)?
         };
         search.tracker.enter(Phase::HeldOut, splits.len() * EXPECTED, ahead);
         let mut trials = Vec::new();
@@ -57,7 +57,7 @@ impl Learning {
             trials.push(Trial::new(search, problem, split, &start)?);
         }
         let most = score(search, training, &mut trials)?;
-        let part = (rows.len() < training.len()).then(|| training.rows(rows));
+        let part = (rows.len() < training.len()).then(|| training.rows(rows)).transpose()?;
         let mut problem = training.problem(config, part.as_ref())?;
         let (parameters, first) = start.find(search, &mut problem)?;
         Ok(Self { parameters, first, most })
@@ -130,7 +130,7 @@ impl<'t> Trial<'t> {
         }
         let theta = &self.reached.point;
         let posteriors = self.problem.engine.posteriors(&self.parameters.prior_at(theta))?;
-        Ok(held_out::log_densities(training, self.split, &posteriors))
+        held_out::log_densities(training, self.split, &posteriors)
     }
 }
 

@@ -60,7 +60,7 @@ pub(super) fn choose(
     if settled {
         return Ok(Freedom::Free);
     }
-    let splits = held_out::splits(training, rows, search.config.seed);
+    let splits = held_out::splits(training, rows, search.config.seed)?;
     if splits.is_empty() {
         return Ok(Freedom::Common);
     }
@@ -83,7 +83,7 @@ pub(super) fn choose(
             let outcome = advance(search, problem, &parameters, reached.as_ref(), most)?;
             let prior = parameters.prior_at(&outcome.point);
             let posteriors = problem.engine.posteriors(&prior)?;
-            densities.extend(held_out::log_densities(training, split, &posteriors));
+            densities.extend(held_out::log_densities(training, split, &posteriors)?);
             *reached = Some((parameters, outcome));
         }
         scores.push(densities);

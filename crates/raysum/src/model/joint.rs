@@ -41,7 +41,7 @@ impl Model {
         let (m, views) = (x.rows(), self.prior().kernel.views.rows());
         let width = 2 * self.posterior.joint_width() + views + x.columns() + 4;
         require(x, "the covariance of predictions", &[&[m, m, 2], &[m, width]])?;
-        Ok(self.standardised(x))
+        self.standardised(x)
     }
 
     fn in_units_squared(&self, covariance: &Matrix) -> Matrix {

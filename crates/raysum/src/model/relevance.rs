@@ -17,7 +17,6 @@ use crate::engine::Prior;
 use crate::error::Result;
 use crate::linalg::Threads;
 use crate::rng::{Purpose, random_key, stream};
-use crate::scale::StandardRows;
 use crate::views::Views;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -81,8 +80,7 @@ impl Model {
         pairs: usize,
     ) -> Result<Vec<f64>> {
         let chosen = self.random_rows(x, pairs.min(MOST_ROWS))?;
-        let own = self.standardised((&x.gather(&chosen)).into());
-        x.check_read()?;
+        let own = self.standardised((&x.gather(&chosen)?).into())?;
         let rows = chosen.len();
         let weight = |k: usize| weights.map_or(1.0, |w| w[chosen[k]]);
         // Of few rows every pair counts, of more some.
@@ -115,8 +113,7 @@ impl Model {
         let mut rng = stream(0, Purpose::Relevance, 0);
         let some = rand::seq::index::sample(&mut rng, x.rows(), CANDIDATES.min(x.rows()));
         let some = some.into_vec();
-        let standard = self.standardised((&x.gather(&some)).into());
-        x.check_read()?;
+        let standard = self.standardised((&x.gather(&some)?).into())?;
         let key =
             |(k, row): (usize, &usize)| (random_key(0, standard.row(k).iter().copied()), *row);
         let mut keyed: Vec<(u64, usize)> = some.iter().enumerate().map(key).collect();
@@ -144,10 +141,8 @@ impl Model {
         groups: &[usize],
     ) -> Result<Vec<f64>> {
         let rows: Vec<usize> = (0..x.rows()).step_by(x.rows().div_ceil(MOST_ROWS)).collect();
-        let some = x.gather(&rows);
-        x.check_read()?;
-        let rows_of = StandardRows::new((&some).into(), &self.scaler);
-        let gradient = self.standardised_gradient(&rows_of.block(0..rows.len()));
+        let some = x.gather(&rows)?;
+        let gradient = self.standardised_gradient(&self.standardised((&some).into())?);
         let mut effects = vec![0.0; groups.last().map_or(0, |last| last + 1)];
         for (k, row) in rows.iter().enumerate() {
             let weight = weights.map_or(1.0, |w| w[*row]);

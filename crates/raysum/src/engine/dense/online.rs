@@ -57,7 +57,7 @@ impl DensePosterior {
 
 impl RowChanges for DensePosterior {
     fn change(&self, rows: &Rows<'_>, change: Change) -> Result<Conditioned> {
-        let others = Projected::new(self.prior(), rows);
+        let others = Projected::new(self.prior(), rows)?;
         let rows = match change {
             Change::Add => self.training_rows().and(&others),
             Change::Remove => self.training_rows().without(&others)?,
@@ -76,8 +76,8 @@ impl RowChanges for DensePosterior {
 }
 
 impl Projected {
-    fn new(prior: &Prior, rows: &Rows<'_>) -> Self {
-        Self::of(prior, &rows.x.block(0..rows.x.len()), rows.observations)
+    fn new(prior: &Prior, rows: &Rows<'_>) -> Result<Self> {
+        Ok(Self::of(prior, &rows.x.block(0..rows.x.len())?, rows.observations))
     }
 
     fn of(prior: &Prior, x: &Matrix, observations: &Observations) -> Self {

@@ -33,7 +33,7 @@ fn negligible_share(prior: &Prior) -> f64 {
 }
 
 /// The statistics of some rows under these features.
-fn statistics_of(map: &FeatureMap, prior: &Prior, rows: &Rows<'_>) -> Statistics {
+fn statistics_of(map: &FeatureMap, prior: &Prior, rows: &Rows<'_>) -> Result<Statistics> {
     Weight::new(rows.x.clone(), rows.observations).statistics(map, prior)
 }
 
@@ -53,15 +53,15 @@ impl Mergeable for WeightPosterior {
     }
 
     fn summarise(&self, rows: &Rows<'_>) -> Result<Summary> {
-        let rest = self.strangers(rows.x);
+        let rest = self.strangers(rows.x)?;
         let statistics = if rest.is_empty() {
-            statistics_of(&self.map, self.prior(), rows)
+            statistics_of(&self.map, self.prior(), rows)?
         } else {
             let known: Vec<usize> =
                 (0..rows.x.len()).filter(|i| rest.binary_search(i).is_err()).collect();
-            let x = rows.x.gather(&known);
+            let x = rows.x.gather(&known)?;
             let (x, observations) = (&rows.x.same_scale(&x), &rows.observations.gather(&known));
-            statistics_of(&self.map, self.prior(), &Rows { x, observations })
+            statistics_of(&self.map, self.prior(), &Rows { x, observations })?
         };
         Ok(Summary { statistics, rest })
     }
@@ -98,7 +98,7 @@ impl WeightPosterior {
             if change == Change::Add {
                 (map, sums) = self.extended(rows.x, &sums)?;
             }
-            sums.change(&statistics_of(&map, self.prior(), rows), change)?;
+            sums.change(&statistics_of(&map, self.prior(), rows)?, change)?;
         }
         if sums.rows == 0 {
             return Err(Error::TooFewRows { rows: 0 });
@@ -107,20 +107,21 @@ impl WeightPosterior {
     }
 
     /// The rows that the features do not express, in order.
-    fn strangers(&self, rows: &StandardRows<'_>) -> Vec<usize> {
+    fn strangers(&self, rows: &StandardRows<'_>) -> Result<Vec<usize>> {
         let most = negligible_share(self.prior());
         let beyond = |phi: &[f64]| {
             let mut blocks = self.map.blocks.iter();
             blocks.any(|block| left_out_share(&phi[block.features.clone()]) > most)
         };
         let parts = in_streams(rows.len(), 256, 8, Vec::new, |found: &mut Vec<usize>, range| {
-            let phi = self.features_of(&rows.block(range.clone()));
+            let phi = self.features_of(&rows.block(range.clone())?);
             let rows = range.zip(phi.chunks(self.map.len().max(1)));
             found.extend(rows.filter(|(_, phi)| beyond(phi)).map(|(i, _)| i));
-        });
+            Ok(())
+        })?;
         let mut all: Vec<usize> = parts.into_iter().flatten().collect();
         all.sort_unstable();
-        all
+        Ok(all)
     }
 
     /// Features that express these rows too, and statistics under them.
@@ -129,7 +130,7 @@ impl WeightPosterior {
         rows: &StandardRows<'_>,
         statistics: &Statistics,
     ) -> Result<(Arc<FeatureMap>, Statistics)> {
-        let x = rows.block(0..rows.len());
+        let x = rows.block(0..rows.len())?;
         let z = self.prior().kernel.project(&x, Threads::One);
         let phi = self.features_of(&x);
         let p = self.map.len();
