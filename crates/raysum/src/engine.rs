@@ -15,6 +15,7 @@ pub mod ski;
 mod statistics;
 mod streams;
 mod tensor;
+mod tiles;
 pub mod weight;
 
 pub use observations::Observations;

@@ -10,14 +10,14 @@
 //!
 //! Two n × n buffers are all the memory there is, whatever the number of sub-kernels.
 
+mod gradient;
 mod online;
 mod posterior;
-pub(super) mod tiles;
 
 pub use posterior::DensePosterior;
 use posterior::Shared;
 
-use super::{Conditioned, Engine, Evaluation, Observations, Prior};
+use super::{Conditioned, Engine, Evaluation, Observations, Prior, tiles};
 use crate::data::Matrix;
 use crate::error::Result;
 use crate::linalg::{self, Threads};
@@ -70,7 +70,7 @@ impl Dense {
         let (n, views) = (self.x.rows(), prior.kernel.views.rows());
         memory::require(
             format_args!("{views} projections of {n} rows"),
-            memory::count(&[&[views, n, 3 + tiles::accumulators(n)]]),
+            memory::count(&[&[views, n, 3 + gradient::accumulators(n)]]),
         )?;
         let z = prior.kernel.project(&self.x, Threads::All);
         tiles::kernel_matrix(&prior.kernel, prior.kernel.all(), &z, n, &mut self.factor);
@@ -142,7 +142,7 @@ impl Engine for Dense {
         let n = self.x.rows();
         let solved = self.factorise(prior)?;
         self.invert();
-        let slopes = tiles::gradient(&prior.kernel, &solved.z, &solved.a, &self.inverse);
+        let slopes = gradient::gradient(&prior.kernel, &solved.z, &solved.a, &self.inverse);
         let targets = solved.a.len() as f64;
         let (mut trace, mut noise_slope) = (0.0, 0.0);
         for i in 0..n {

@@ -3,11 +3,11 @@
 mod draw;
 mod slopes;
 
-use super::{NAME, tiles};
+use super::{NAME, gradient};
 use crate::data::Matrix;
 use crate::engine::{
     Components, Draws, LeaveOneOut, Marginals, Observations, Posterior, Prior, RowChanges, Tensor,
-    VarianceSlopes,
+    VarianceSlopes, tiles,
 };
 use crate::error::Result;
 use crate::linalg::{self, Threads, dot};
@@ -156,7 +156,7 @@ impl Posterior for DensePosterior {
 
     fn mean_slopes(&self, x: &Matrix) -> Matrix {
         let z_new = self.prior.kernel.project(x, Threads::One);
-        tiles::mean_slopes(&self.prior.kernel, (&self.shared.z, &self.a), (&z_new, x.rows()))
+        gradient::mean_slopes(&self.prior.kernel, (&self.shared.z, &self.a), (&z_new, x.rows()))
     }
 
     fn tensors(&self) -> Vec<Tensor> {

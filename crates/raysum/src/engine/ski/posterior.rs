@@ -17,7 +17,7 @@ use super::grid::Grid;
 use super::system::System;
 use super::{NAME, Ski, SkiOptions, factor};
 use crate::data::Matrix;
-use crate::engine::dense::tiles;
+use crate::engine::tiles;
 use crate::engine::{
     Change, Components, Conditioned, Draws, Engine, LeaveOneOut, Marginals, Observations,
     Posterior, Prior, RowChanges, Rows, Tensor, VarianceSlopes,

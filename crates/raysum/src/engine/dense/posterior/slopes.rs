@@ -1,6 +1,6 @@
 //! The slope of the dense posterior's variance.
 
-use super::{DensePosterior, tiles};
+use super::{DensePosterior, gradient};
 use crate::data::Matrix;
 use crate::engine::VarianceSlopes;
 use crate::linalg::{self, Threads};
@@ -17,8 +17,11 @@ impl VarianceSlopes for DensePosterior {
         let mut out = Matrix::zeros(m, self.prior.kernel.views.rows());
         for (i, coefficients) in solved.chunks(n).enumerate() {
             let own: Vec<f64> = z.iter().skip(i).step_by(m).copied().collect();
-            let slopes =
-                tiles::mean_slopes(&self.prior.kernel, (&self.shared.z, coefficients), (&own, 1));
+            let slopes = gradient::mean_slopes(
+                &self.prior.kernel,
+                (&self.shared.z, coefficients),
+                (&own, 1),
+            );
             out.row_mut(i).iter_mut().zip(slopes.as_slice()).for_each(|(o, s)| *o = -2.0 * s);
         }
         out
