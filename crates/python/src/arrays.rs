@@ -106,7 +106,7 @@ pub(crate) fn not_finite(
         let (mut first, mut count) = (None, 0);
         let mut values = vec![0.0; x.columns()];
         for row in 0..x.rows() {
-            x.copy_row(row, &mut values);
+            x.copy_row(row, &mut values).map_err(to_python)?;
             let bad = values.iter().enumerate().filter(|(_, value)| !value.is_finite());
             for (column, _) in bad {
                 first.get_or_insert((row, column));

@@ -79,7 +79,7 @@ fn evaluation(criterion: &mut Criterion) {
         let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
         let x = Matrix::from_fn(rows, 20, |_, _| normal());
         let y: Vec<f64> = (0..rows).map(|i| x[(i, 0)].sin() + normal()).collect();
-        let scaler = Scaler::fit((&x).into(), &y);
+        let scaler = Scaler::fit((&x).into(), &y).unwrap();
         let y = scaler.apply_y(&y);
         let mut engine =
             Weight::new(StandardRows::new((&x).into(), &scaler), Observations::from(y));

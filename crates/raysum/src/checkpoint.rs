@@ -7,9 +7,11 @@
 //! evaluation is appended and synced with a checksum of its own; whatever a kill or a full disk left
 //! half-written at the end is cut off.
 
+use crate::config::Config;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::file::check_name;
+use crate::parameters::Freedom;
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -219,6 +221,21 @@ impl Fingerprint {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
+    /// A number for everything that a search depends on.
+    pub(crate) fn of_fit(
+        (config, freedom): (&Config, Option<Freedom>),
+        data: &Dataset<'_>,
+        first: &[f64],
+    ) -> Result<u64> {
+        let mut print = Self::new();
+        print.text(env!("CARGO_PKG_VERSION"));
+        print.text(&serde_json::to_string(config).expect("plain data serialises"));
+        print.text(&format!("{freedom:?}"));
+        print.data(data)?;
+        print.numbers(first);
+        Ok(print.finish())
+    }
+
     fn of(numbers: &[f64]) -> u64 {
         let mut print = Self::new();
         print.numbers(numbers);
@@ -235,7 +252,7 @@ impl Fingerprint {
         self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
-    pub(crate) fn text(&mut self, text: &str) {
+    fn text(&mut self, text: &str) {
         self.word(text.len() as u64);
         text.bytes().for_each(|byte| self.word(u64::from(byte)));
     }
@@ -245,13 +262,14 @@ impl Fingerprint {
         numbers.iter().for_each(|number| self.word(number.to_bits()));
     }
 
-    pub(crate) fn data(&mut self, data: &Dataset<'_>) {
+    fn data(&mut self, data: &Dataset<'_>) -> Result<()> {
         let columns = data.columns();
-        data.x().in_blocks(|_, rows| rows.chunks(columns).for_each(|row| self.numbers(row)));
+        data.x().in_blocks(|_, rows| rows.chunks(columns).for_each(|row| self.numbers(row)))?;
         let others = [data.weights(), data.noise_std()];
         for part in data.targets().iter().copied().map(Some).chain(others) {
             self.numbers(part.unwrap_or_default());
         }
+        Ok(())
     }
 
     pub(crate) fn finish(&self) -> u64 {

@@ -242,6 +242,14 @@ pub enum Error {
     /// Rows should come or go, but those so far are not there any more.
     #[error("a model of the ski engine does not keep its rows; fit again on all of them")]
     RowsNotKept,
+    /// The model's engine has no way to answer this.
+    #[error("a model of the {engine} engine does not support {what}")]
+    Unsupported {
+        /// The engine.
+        engine: &'static str,
+        /// What was asked for.
+        what: &'static str,
+    },
     /// A request that would take more memory than there is.
     #[error(
         "{what} would take {} of memory, {}", size(*.needed),

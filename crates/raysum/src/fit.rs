@@ -1,5 +1,6 @@
 //! Config and data to fitted models: choose projections, search hyperparameters, condition.
 
+mod conditioning;
 mod directions;
 mod evaluator;
 mod held_out;
@@ -8,6 +9,7 @@ mod schedule;
 mod search;
 mod shrinkage;
 mod stages;
+mod start;
 mod training;
 
 pub use progress::{Phase, Progress, ProgressFn};
@@ -16,13 +18,12 @@ use crate::checkpoint::{Checkpoint, Fingerprint};
 use crate::config::Config;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::model::{FitReport, Model};
-use crate::parameters::{Freedom, Hyperparameters, Parameters};
+use crate::model::Model;
+use crate::parameters::{Freedom, Hyperparameters};
 use crate::project::Projections;
 use progress::Tracker;
-use schedule::{Found, Schedule};
+use schedule::Schedule;
 use search::Search;
-use std::ops::ControlFlow;
 use training::Training;
 
 /// A fit to come: a configuration, and how to go about it.
@@ -120,122 +121,26 @@ impl<'a, 'p> Fit<'a, 'p> {
     /// [`Config::subset`] says otherwise or a start is given.
     pub fn run(mut self, data: &Dataset<'_>) -> Result<Vec<Model>> {
         let mut models = Vec::new();
-        let groups = self.groups(data);
+        let groups = start::groups(data, self.shared);
         for (place, data) in groups.iter().enumerate() {
             let training = Training::new(data)?;
-            let parameters = self.parameters(data)?;
+            let parameters = start::parameters(self.config, self.projections.as_ref(), data)?;
             let first = match self.start {
                 Some(h) => parameters.theta(h)?,
                 None => parameters.start(),
             };
             if let Some(checkpoint) = &mut self.checkpoint {
-                checkpoint.begin(fingerprint(self.config, self.freedom, data, &first))?;
+                let settings = (self.config, self.freedom);
+                checkpoint.begin(Fingerprint::of_fit(settings, data, &first)?)?;
             }
-            let mut unwatched = |_: &Progress| ControlFlow::Continue(());
-            let progress = match &mut self.progress {
-                Some(progress) => &mut **progress,
-                None => &mut unwatched as &mut ProgressFn<'_>,
-            };
+            let progress = self.progress.as_deref_mut();
             let tracker = Tracker::new(progress, training.len(), (place, groups.len()));
             let search = Search::new(self.config, tracker, self.checkpoint.as_deref_mut());
             let schedule =
                 Schedule::new(self.config, &training, self.start.is_some(), self.freedom);
             let found = schedule.run(search, &training, &parameters, &first)?;
-            models.extend(condition(self.config, &training, &found)?);
+            models.extend(conditioning::condition(self.config, &training, &found)?);
         }
         Ok(models)
     }
-
-    /// Conditions on all rows at given hyperparameters, without any search: one model per target, in
-    /// order.
-    pub fn condition(
-        self,
-        data: &Dataset<'_>,
-        hyperparameters: &Hyperparameters,
-    ) -> Result<Vec<Model>> {
-        let mut models = Vec::new();
-        for data in self.groups(data) {
-            let parameters = self.parameters(&data)?;
-            parameters.check(hyperparameters)?;
-            let mut found = Found::given(parameters, hyperparameters.clone());
-            found.report.shrinkage = self.freedom.and_then(Freedom::width);
-            models.extend(condition(self.config, &Training::new(&data)?, &found)?);
-        }
-        Ok(models)
-    }
-
-    /// The targets that are fitted together.
-    fn groups<'d>(&self, data: &Dataset<'d>) -> Vec<Dataset<'d>> {
-        match data.targets().len() {
-            targets if targets > 1 && !self.shared => {
-                (0..targets).map(|k| data.one_target(k)).collect()
-            }
-            _ => vec![data.clone()],
-        }
-    }
-
-    fn parameters(&self, data: &Dataset<'_>) -> Result<Parameters> {
-        self.config.check()?;
-        let projections = if let Some(projections) = &self.projections {
-            projections.clone()
-        } else {
-            let degrees = self.config.degrees.resolve(data.columns());
-            let (directions, seed) = (self.config.directions, self.config.seed);
-            Projections::choose(directions, &degrees, data.columns(), seed)?
-        };
-        let (expected, found) = (projections.views().columns(), data.columns());
-        if found != expected {
-            return Err(Error::ColumnCount { expected, found });
-        }
-        Parameters::new(self.config, projections)
-    }
-}
-
-/// A number for everything that a search depends on.
-fn fingerprint(
-    config: &Config,
-    freedom: Option<Freedom>,
-    data: &Dataset<'_>,
-    first: &[f64],
-) -> u64 {
-    let mut print = Fingerprint::new();
-    print.text(env!("CARGO_PKG_VERSION"));
-    print.text(&serde_json::to_string(config).expect("plain data serialises"));
-    print.text(&format!("{freedom:?}"));
-    print.data(data);
-    print.numbers(first);
-    print.finish()
-}
-
-/// The models of all targets at the hyperparameters found.
-fn condition(config: &Config, training: &Training<'_>, found: &Found) -> Result<Vec<Model>> {
-    let prior = found.parameters.prior(&found.hyperparameters);
-    let mut problem = training.whole(config)?;
-    let correction = problem
-        .correction
-        .as_ref()
-        .map_or(0.0, |correction| correction.of_one(prior.noise_variance));
-    let mut models = Vec::new();
-    for ((likelihood, posterior), scaler) in
-        problem.engine.posteriors(&prior)?.into_iter().zip(&training.scalers)
-    {
-        let report = FitReport {
-            rows: training.x.rows(),
-            log_marginal_likelihood: likelihood + correction,
-            copies: correction,
-            ..found.report.clone()
-        };
-        let mut model = Model::new(
-            config.clone(),
-            scaler.clone(),
-            found.parameters.projections().clone(),
-            found.hyperparameters.clone(),
-            prior.clone(),
-            posterior,
-            report,
-        );
-        training.learn_relevance(&mut model)?;
-        models.push(model);
-    }
-    Ok(models)
 }

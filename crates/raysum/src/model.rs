@@ -10,7 +10,7 @@ pub use functions::Functions;
 
 use crate::config::Config;
 use crate::data::{Dataset, Matrix, MatrixRef, check_noise_std};
-use crate::engine::{Marginals, Observations, Posterior, Prior};
+use crate::engine::{Marginals, Mergeable, Observations, Posterior, Prior};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::metrics::two_sided_quantile;
@@ -111,7 +111,6 @@ pub struct Model {
     pub(crate) scaler: Scaler,
     pub(crate) projections: Projections,
     pub(crate) hyperparameters: Hyperparameters,
-    pub(crate) prior: Prior,
     pub(crate) posterior: Arc<dyn Posterior>,
     pub(crate) report: FitReport,
     pub(crate) relevance: Vec<f64>,
@@ -132,7 +131,6 @@ impl Model {
         scaler: Scaler,
         projections: Projections,
         hyperparameters: Hyperparameters,
-        prior: Prior,
         posterior: Box<dyn Posterior>,
         report: FitReport,
     ) -> Self {
@@ -141,7 +139,6 @@ impl Model {
             scaler,
             projections,
             hyperparameters,
-            prior,
             posterior: posterior.into(),
             report,
             relevance: Vec::new(),
@@ -202,7 +199,7 @@ impl Model {
 
     /// Number of features of the posterior, if its engine works with features.
     pub fn features(&self) -> Option<usize> {
-        self.posterior.features()
+        self.posterior.mergeable().map(Mergeable::features)
     }
 
     /// Standard deviation of the noise of a row of weight 1, in the target's units.
@@ -254,8 +251,18 @@ impl Model {
         Ok(x)
     }
 
+    /// The prior at the fitted hyperparameters.
+    pub(crate) fn prior(&self) -> &Prior {
+        self.posterior.prior()
+    }
+
+    /// What only some engines can do, or an error that says so.
+    pub(crate) fn ability<T>(&self, ability: Option<T>, what: &'static str) -> Result<T> {
+        ability.ok_or(Error::Unsupported { engine: self.engine(), what })
+    }
+
     /// All rows at once.
-    fn standardised(&self, x: MatrixRef<'_>) -> Matrix {
+    fn standardised(&self, x: MatrixRef<'_>) -> Result<Matrix> {
         StandardRows::new(x, &self.scaler).block(0..x.rows())
     }
 
@@ -277,17 +284,16 @@ impl Model {
         let starts: Vec<usize> = (0..x.rows()).step_by(BLOCK).collect();
         let rows = |start: usize| -> Range<usize> { start..(start + BLOCK).min(x.rows()) };
         let standard = StandardRows::new(x, &self.scaler);
-        let run = |start| body(rows(start), &standard.block(rows(start)));
-        let blocks = starts.into_par_iter().map(run).collect();
-        x.check_read()?;
-        Ok(blocks)
+        let run = |start| Ok(body(rows(start), &standard.block(rows(start))?));
+        let blocks: Vec<Result<T>> = starts.into_par_iter().map(run).collect();
+        blocks.into_iter().collect()
     }
 
     /// The mean at each row of `x` alone: that of [`Model::predict`], at a fraction of its cost.
     pub fn predict_mean<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Vec<f64>> {
         let x = self.check(x)?;
         require(x, "predictions", &[&[x.rows(), 4]])?;
-        let blocks = self.by_block(x, |rows| self.posterior.mean(&self.prior, rows))?;
+        let blocks = self.by_block(x, |rows| self.posterior.mean(rows))?;
         let mean = blocks.into_iter().flatten().map(|m| self.scaler.undo_mean(m));
         let mean: Vec<f64> = mean.collect();
         match mean.iter().position(|m| !m.is_finite()) {
@@ -300,7 +306,7 @@ impl Model {
     pub fn predict<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Prediction> {
         let x = self.check(x)?;
         require(x, "predictions", &[&[x.rows(), 10]])?;
-        let blocks = self.by_block(x, |rows| self.posterior.marginals(&self.prior, rows))?;
+        let blocks = self.by_block(x, |rows| self.posterior.marginals(rows))?;
         self.in_units(&join(blocks), None)
     }
 
@@ -314,7 +320,7 @@ impl Model {
         let x = self.check(x)?;
         check_noise_std(x.rows(), noise_std)?;
         require(x, "predictions", &[&[x.rows(), 12]])?;
-        let blocks = self.by_block(x, |rows| self.posterior.marginals(&self.prior, rows))?;
+        let blocks = self.by_block(x, |rows| self.posterior.marginals(rows))?;
         let known: Vec<f64> = noise_std.iter().map(|s| self.scaler.y.scaled_square(*s)).collect();
         self.in_units(&join(blocks), Some(&known))
     }
@@ -322,7 +328,7 @@ impl Model {
     /// In the target's units; a new observation has the noise σ², and what is known of each row's.
     fn in_units(&self, f: &Marginals, known_noise: Option<&[f64]>) -> Result<Prediction> {
         let unit = self.scaler.y.std;
-        let found = self.prior.noise_variance * self.scaler.average_noise;
+        let found = self.prior().noise_variance * self.scaler.average_noise;
         let noise = |i: usize| found + known_noise.map_or(0.0, |s| s[i]);
         let mean: Vec<f64> = f.mean.iter().map(|m| self.scaler.undo_mean(*m)).collect();
         let std = |(i, v): (usize, &f64)| (v + noise(i)).sqrt() * unit;
@@ -349,8 +355,7 @@ impl Model {
                 let beyond = row.iter().zip(&self.scaler.x).map(|(v, column)| column.beyond(*v));
                 all.push(beyond.fold(0.0, f64::max));
             }
-        });
-        x.check_read()?;
+        })?;
         Ok(all)
     }
 
@@ -358,11 +363,12 @@ impl Model {
     /// and at the same hyperparameters. The training data must be handed in again.
     pub fn leave_one_out(&self, data: &Dataset<'_>) -> Result<Prediction> {
         let x = self.check(data.x())?;
-        let width = x.columns() + 3 * self.prior.kernel.views.rows() + 12;
+        let width = x.columns() + 3 * self.prior().kernel.views.rows() + 12;
         require(x, "leave-one-out predictions", &[&[x.rows(), width]])?;
-        let rows = self.standardised(x);
+        let rows = self.standardised(x)?;
         let y = self.observations(data)?;
-        let loo = self.posterior.leave_one_out(&self.prior, &rows, &y)?;
+        let loo = self.ability(self.posterior.leave_one_out(), "leave-one-out predictions")?;
+        let loo = loo.without_each(&rows, &y)?;
         self.in_units(&loo, y.noise.as_deref())
     }
 
@@ -376,11 +382,12 @@ impl Model {
     /// predicted mean.
     pub fn components<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Vec<Component>> {
         let x = self.check(x)?;
-        let sub_kernels = self.prior.kernel.all().len();
+        let sub_kernels = self.prior().kernel.all().len();
         require(x, "components", &[&[x.rows(), 4, sub_kernels + 1]])?;
-        let blocks = self.by_block(x, |rows| self.posterior.components(&self.prior, rows))?;
+        let components = self.ability(self.posterior.components(), "components")?;
+        let blocks = self.by_block(x, |rows| components.marginals_of_each(rows))?;
         let mut parts: Vec<Vec<Marginals>> =
-            self.prior.kernel.degrees.iter().map(|_| Vec::new()).collect();
+            self.prior().kernel.degrees.iter().map(|_| Vec::new()).collect();
         for block in blocks {
             for (part, marginals) in parts.iter_mut().zip(block) {
                 part.push(marginals);
@@ -398,7 +405,7 @@ impl Model {
 
     /// The constant that components are added to, in the target's units.
     pub fn constant(&self) -> f64 {
-        self.scaler.undo_mean(self.prior.mean)
+        self.scaler.undo_mean(self.prior().mean)
     }
 
     /// Gradient of the predicted mean with respect to each column of X, one row per row of `x`.
@@ -420,7 +427,7 @@ impl Model {
 
     /// Gradient of the mean with respect to x, both standardised.
     fn standardised_gradient(&self, rows: &Matrix) -> Matrix {
-        self.prior.kernel.views.along_columns(&self.posterior.mean_slopes(&self.prior, rows))
+        self.prior().kernel.views.along_columns(&self.posterior.mean_slopes(rows))
     }
 }
 
@@ -437,3 +444,6 @@ fn join(blocks: Vec<Marginals>) -> Marginals {
     }
     all
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,8 +8,7 @@
 
 use crate::checkpoint::Fingerprint;
 use crate::data::{Dataset, Matrix};
-use crate::engine::weight::Statistics;
-use crate::engine::{Change, Observations, Rows, Tensor};
+use crate::engine::{Change, Mergeable, Observations, Rows, Statistics, Tensor};
 use crate::error::{Error, Result};
 use crate::file::checksum;
 use crate::model::Model;
@@ -81,14 +80,20 @@ impl Model {
         let x = StandardRows::new(self.check(data.x())?, &self.scaler);
         let observations = self.observations(data)?;
         let rows = Rows { x: &x, observations: &observations };
-        let summary = self.posterior.summarise(&self.prior, &rows);
+        let (statistics, rest) = match self.posterior.mergeable() {
+            Some(posterior) => {
+                let summary = posterior.summarise(&rows)?;
+                (Some(summary.statistics), summary.rest)
+            }
+            None => (None, (0..x.len()).collect()),
+        };
         Ok(Part {
             fingerprint: self.fingerprint(),
             identity: identity(data)?,
-            ranges: Standard::ranges(data.x()),
-            statistics: summary.statistics,
-            x: x.gather(&summary.rest),
-            observations: observations.gather(&summary.rest),
+            ranges: Standard::ranges(data.x())?,
+            statistics,
+            x: x.gather(&rest)?,
+            observations: observations.gather(&rest),
         })
     }
 
@@ -137,10 +142,10 @@ impl Model {
 
     /// A number for everything that statistics of rows depend on.
     fn fingerprint(&self) -> String {
-        let mut tensors = self.posterior.frame();
-        let weights = self.prior.kernel.views.weights();
+        let mut tensors = self.posterior.mergeable().map_or(Vec::new(), Mergeable::frame);
+        let weights = self.prior().kernel.views.weights();
         tensors.push(Tensor::new("views", vec![weights.len()], weights.to_vec()));
-        let theta = vec![self.prior.noise_variance, self.prior.mean];
+        let theta = vec![self.prior().noise_variance, self.prior().mean];
         tensors.push(Tensor::new("theta", vec![2], theta));
         let scales = self.scaler.x.iter().chain([&self.scaler.y]).flat_map(|s| [s.mean, s.std]);
         let scales: Vec<f64> = scales.collect();
@@ -207,8 +212,15 @@ impl Model {
         change: Change,
         count: u64,
     ) -> Result<()> {
-        let (likelihood, posterior) =
-            self.posterior.change(&self.prior, statistics, rows, change)?;
+        let (likelihood, posterior) = match (statistics, self.posterior.mergeable()) {
+            (Some(statistics), Some(posterior)) => posterior.merge(statistics, rows, change)?,
+            (Some(_), None) => return Err(Error::NotForThisModel { part: None }),
+            (None, _) => {
+                let posterior =
+                    self.ability(self.posterior.row_changes(), "changes of its rows")?;
+                posterior.change(rows, change)?
+            }
+        };
         let seen = self.report.rows;
         let count = count as usize;
         self.report.rows = match change {
@@ -238,8 +250,7 @@ fn identity(data: &Dataset<'_>) -> Result<String> {
             }
             sum = sum.wrapping_add(mixed(print.finish()));
         }
-    });
-    x.check_read()?;
+    })?;
     Ok(format!("{sum:016x}"))
 }
 

@@ -5,8 +5,7 @@ mod format2;
 
 use crate::config::Config;
 use crate::data::Matrix;
-use crate::engine::weight::Statistics;
-use crate::engine::{self, Observations, Tensor};
+use crate::engine::{self, Observations, Statistics, Tensor};
 use crate::error::{Error, Result};
 use crate::file::checksum;
 use crate::model::{FitReport, Model};
@@ -237,7 +236,7 @@ fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Mod
         Some(Tensor { name, ..t.clone() })
     };
     let posterior: Vec<Tensor> = tensors.iter().filter_map(strip).collect();
-    let posterior = engine::load(&metadata.engine, &prior, &posterior).map_err(Problem::Damaged)?;
+    let posterior = engine::load(&metadata.engine, prior, &posterior).map_err(Problem::Damaged)?;
     let groups = match metadata.groups.len() {
         0 => (0..columns).collect(),
         _ => metadata.groups,
@@ -247,7 +246,6 @@ fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Mod
         metadata.scaler,
         parameters.projections().clone(),
         metadata.hyperparameters,
-        prior,
         posterior,
         metadata.report,
     );

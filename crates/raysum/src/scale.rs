@@ -1,8 +1,10 @@
 //! Standardisation: columns to mean 0 and standard deviation 1 by the training rows, and back.
 
 use crate::data::{Dataset, Matrix, MatrixRef};
+use crate::error::Result;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::convert::Infallible;
 use std::ops::Range;
 
 /// Standardised inputs are cut off here. No training value comes near (it is at most √n), and a
@@ -30,36 +32,57 @@ impl Standard {
     }
 
     fn of_column(values: &[f64], weights: Option<&[f64]>) -> Self {
-        Self::of_weighted(MatrixRef::from_column(values), weights)[0]
+        let Ok(columns) = Self::measured((values.len(), 1), weights, |block| {
+            block(0, values);
+            Ok::<(), Infallible>(())
+        });
+        columns[0]
     }
 
     /// Mean and standard deviation of every column, without overflow or cancellation for any
     /// finite input: values are divided by the largest first, and shifted by the first one.
-    pub fn of_columns(x: MatrixRef<'_>) -> Vec<Self> {
+    pub fn of_columns(x: MatrixRef<'_>) -> Result<Vec<Self>> {
         Self::of_weighted(x, None)
     }
 
-    fn of_weighted(x: MatrixRef<'_>, weights: Option<&[f64]>) -> Vec<Self> {
+    fn of_weighted(x: MatrixRef<'_>, weights: Option<&[f64]>) -> Result<Vec<Self>> {
+        Self::measured((x.rows(), x.columns()), weights, |block| x.in_blocks(block))
+    }
+
+    /// The columns of rows that `pass` goes through, as often as it is called.
+    fn measured<E>(
+        (rows, columns): (usize, usize),
+        weights: Option<&[f64]>,
+        pass: impl Fn(&mut dyn FnMut(usize, &[f64])) -> std::result::Result<(), E>,
+    ) -> std::result::Result<Vec<Self>, E> {
         // Weights are divided by the largest too: their sum must not overflow.
         let heaviest = weights.map_or(1.0, |w| w.iter().fold(0.0_f64, |m, w| m.max(*w)));
         let weight = |i: usize| weights.map_or(1.0, |w| w[i] / heaviest);
-        let n: f64 = (0..x.rows()).map(weight).sum();
-        let mut columns = vec![Measured::default(); x.columns()];
-        each(x, &mut columns, |i, column, v| {
-            if i == 0 {
-                *column =
-                    Measured { first: v, constant: true, range: (v, v), ..Measured::default() };
-            }
-            column.range = (column.range.0.min(v), column.range.1.max(v));
-            column.largest = column.largest.max(v.abs());
-            column.constant &= v == column.first;
-        });
-        each(x, &mut columns, |i, column, v| column.mean += weight(i) * column.shifted(v));
+        let n: f64 = (0..rows).map(weight).sum();
+        let mut columns = vec![Measured::default(); columns];
+        pass(&mut |first, values| {
+            each(first, values, &mut columns, |i, column, v| {
+                if i == 0 {
+                    *column =
+                        Measured { first: v, constant: true, range: (v, v), ..Measured::default() };
+                }
+                column.range = (column.range.0.min(v), column.range.1.max(v));
+                column.largest = column.largest.max(v.abs());
+                column.constant &= v == column.first;
+            });
+        })?;
+        pass(&mut |first, values| {
+            each(first, values, &mut columns, |i, column, v| {
+                column.mean += weight(i) * column.shifted(v);
+            });
+        })?;
         columns.iter_mut().for_each(|column| column.mean /= n);
-        each(x, &mut columns, |i, column, v| {
-            column.variance += weight(i) * (column.shifted(v) - column.mean).powi(2);
-        });
-        columns.iter().map(|column| column.standard(n)).collect()
+        pass(&mut |first, values| {
+            each(first, values, &mut columns, |i, column, v| {
+                column.variance += weight(i) * (column.shifted(v) - column.mean).powi(2);
+            });
+        })?;
+        Ok(columns.iter().map(|column| column.standard(n)).collect())
     }
 
     /// The standardised value. Everything in a constant column becomes 0: it carries nothing.
@@ -92,7 +115,7 @@ impl Standard {
     }
 
     /// The smallest and the largest value of each column, if there are rows.
-    pub(crate) fn ranges(x: MatrixRef<'_>) -> Vec<(f64, f64)> {
+    pub(crate) fn ranges(x: MatrixRef<'_>) -> Result<Vec<(f64, f64)>> {
         let mut ranges = Vec::new();
         x.in_blocks(|_, values| {
             for row in values.chunks(x.columns()) {
@@ -103,8 +126,8 @@ impl Standard {
                     *range = (range.0.min(*v), range.1.max(*v));
                 }
             }
-        });
-        ranges
+        })?;
+        Ok(ranges)
     }
 
     /// A variance in standardised units, from a standard deviation; finite whatever the units.
@@ -145,19 +168,19 @@ impl Measured {
     }
 }
 
-/// Hands over every value with its row and its column, down each column.
+/// Hands over every value of a block of rows with its row and its column, down each column.
 fn each(
-    x: MatrixRef<'_>,
+    first: usize,
+    values: &[f64],
     columns: &mut [Measured],
     add: impl Fn(usize, &mut Measured, f64) + Sync,
 ) {
-    x.in_blocks(|first, values| {
-        columns.par_chunks_mut(TOGETHER).enumerate().for_each(|(group, columns)| {
-            for (k, row) in values.chunks(x.columns()).enumerate() {
-                let values = &row[group * TOGETHER..];
-                columns.iter_mut().zip(values).for_each(|(column, v)| add(first + k, column, *v));
-            }
-        });
+    let width = columns.len();
+    columns.par_chunks_mut(TOGETHER).enumerate().for_each(|(group, columns)| {
+        for (k, row) in values.chunks(width).enumerate() {
+            let values = &row[group * TOGETHER..];
+            columns.iter_mut().zip(values).for_each(|(column, v)| add(first + k, column, *v));
+        }
     });
 }
 
@@ -200,20 +223,16 @@ fn average_noise(weights: &[f64], mean_weight: f64) -> f64 {
 
 impl Scaler {
     /// Learns the scales from training rows.
-    pub fn fit(x: MatrixRef<'_>, y: &[f64]) -> Self {
-        Self {
-            x: Standard::of_columns(x),
-            y: Self::of_target(y, None),
-            weight: 1.0,
-            average_noise: 1.0,
-        }
+    pub fn fit(x: MatrixRef<'_>, y: &[f64]) -> Result<Self> {
+        let (x, y) = (Standard::of_columns(x)?, Self::of_target(y, None));
+        Ok(Self { x, y, weight: 1.0, average_noise: 1.0 })
     }
 
     /// Learns the scales from a data set, for each of its targets. `observed` are the weights of its
     /// distinct observations, if they are not all 1.
-    pub(crate) fn of_targets(data: &Dataset<'_>, observed: Option<&[f64]>) -> Vec<Self> {
+    pub(crate) fn of_targets(data: &Dataset<'_>, observed: Option<&[f64]>) -> Result<Vec<Self>> {
         let weights = data.weights();
-        let x = Standard::of_weighted(data.x(), weights);
+        let x = Standard::of_weighted(data.x(), weights)?;
         let weight = observed.map_or(1.0, mean);
         let average_noise = observed.map_or(1.0, |w| average_noise(w, weight));
         let scaler = |y: &&[f64]| Self {
@@ -222,7 +241,7 @@ impl Scaler {
             weight,
             average_noise,
         };
-        data.targets().iter().map(scaler).collect()
+        Ok(data.targets().iter().map(scaler).collect())
     }
 
     fn of_target(y: &[f64], weights: Option<&[f64]>) -> Standard {
@@ -289,7 +308,7 @@ impl<'a> StandardRows<'a> {
     }
 
     /// Some rows as they came, in this order.
-    pub fn gather(&self, rows: &[usize]) -> Matrix {
+    pub fn gather(&self, rows: &[usize]) -> Result<Matrix> {
         self.x.gather(rows)
     }
 
@@ -310,12 +329,12 @@ impl<'a> StandardRows<'a> {
     }
 
     /// A standardised copy of some rows.
-    pub fn block(&self, range: Range<usize>) -> Matrix {
+    pub fn block(&self, range: Range<usize>) -> Result<Matrix> {
         let mut out = Matrix::zeros(range.len(), self.columns.len());
-        self.x.copy_rows(range, out.as_mut_slice());
+        self.x.copy_rows(range, out.as_mut_slice())?;
         let rows = out.as_mut_slice().chunks_mut(self.columns.len().max(1));
         rows.for_each(|row| self.standardise(row));
-        out
+        Ok(out)
     }
 
     fn standardise(&self, row: &mut [f64]) {

@@ -13,7 +13,6 @@ const ORDER: [&str; 26] = [
     "linalg",
     "data",
     "schema",
-    "checkpoint",
     "views",
     "scale",
     "kernel",
@@ -24,6 +23,7 @@ const ORDER: [&str; 26] = [
     "engine",
     "config",
     "parameters",
+    "checkpoint",
     "metrics",
     "model",
     "online",
@@ -78,6 +78,119 @@ fn imports_point_backwards() {
         }
     }
     assert!(imports > 30, "only {imports} imports were seen");
+}
+
+/// The order inside `engine/`. Files in one group know nothing of one another.
+const ENGINE_ORDER: [&[&str]; 11] = [
+    &["prior"],
+    &["tensor"],
+    &["observations"],
+    &["streams"],
+    &["rows"],
+    &["statistics"],
+    &["tiles"],
+    &["path"],
+    &["seam"],
+    &["dense", "weight", "ski"],
+    &["auto"],
+];
+
+fn engine_place(module: &str) -> usize {
+    let found = ENGINE_ORDER.iter().position(|group| group.contains(&module));
+    found.unwrap_or_else(|| panic!("engine/{module}.rs has no place in the order"))
+}
+
+/// The first name of each path of a use tree, such as `a` and `b` of `{a::{c, d}, b}`.
+fn first_names(tree: &str) -> Vec<String> {
+    let name = |text: &str| -> String {
+        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    };
+    let Some(inside) = tree.strip_prefix('{') else { return vec![name(tree)] };
+    let (mut depth, mut names, mut start) = (0, Vec::new(), 0);
+    for (at, c) in inside.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                names.push(name(&inside[start..at]));
+                start = at + 1;
+            }
+            _ => {}
+        }
+        if c == '}' && depth == 0 && start > at {
+            break;
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// What the code of a module inside `engine`, given by its path, names at the level of `engine`.
+fn engine_names(code: &str, module: &[&str]) -> Vec<String> {
+    let mut names = Vec::new();
+    for tree in code.split("crate::engine::").skip(1) {
+        names.extend(first_names(tree));
+    }
+    let mut rest = code;
+    while let Some(at) = rest.find("super::") {
+        rest = &rest[at..];
+        let mut up = 0;
+        while let Some(after) = rest.strip_prefix("super::") {
+            (rest, up) = (after, up + 1);
+        }
+        if up == module.len() {
+            names.extend(first_names(rest));
+        }
+    }
+    names
+}
+
+fn code_of(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
+    let code = text.split("#[cfg(test)]").next().unwrap().lines();
+    code.filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn imports_inside_the_engines_point_backwards() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    // Where the names come from that `engine.rs` exports again.
+    let root = code_of(&source.join("engine.rs"));
+    let mut origin = std::collections::HashMap::new();
+    for line in root.split("pub use ").skip(1) {
+        let (module, tree) = line.split_once("::").unwrap();
+        origin.extend(first_names(tree).into_iter().map(|name| (name, module)));
+    }
+    let mut all = Vec::new();
+    files(&source.join("engine"), &mut all);
+    let mut imports = 0;
+    for path in all {
+        let inside = path.strip_prefix(source.join("engine")).unwrap().with_extension("");
+        let module: Vec<&str> = inside.iter().map(|part| part.to_str().unwrap()).collect();
+        let own = engine_place(module[0]);
+        for name in engine_names(&code_of(&path), &module) {
+            let from = origin.get(&name).copied().unwrap_or(&name);
+            imports += 1;
+            assert!(
+                from == module[0] || engine_place(from) < own,
+                "engine/{} imports {name} of engine/{from}.rs, which does not stand before it",
+                inside.display()
+            );
+        }
+    }
+    assert!(imports > 80, "only {imports} imports were seen");
+}
+
+#[test]
+fn the_engines_of_a_use_tree_are_seen() {
+    let names = |code: &str| engine_names(code, &["ski", "posterior"]);
+    assert_eq!(names("use crate::engine::dense::tiles;"), ["dense"]);
+    assert_eq!(
+        names("use crate::engine::{\n    Prior, weight::{A, B},\n    tiles,\n};"),
+        ["Prior", "weight", "tiles"]
+    );
+    assert_eq!(names("use super::super::auto::Auto; use super::grid::Grid;"), ["auto"]);
+    assert_eq!(names("let a = crate::engine::path::WAVES;"), ["path"]);
 }
 
 #[test]

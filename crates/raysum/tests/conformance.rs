@@ -13,7 +13,7 @@ fn likelihoods_agree_to_a_thousandth_of_a_nat() {
     for case in cases() {
         let (dense, _) = case.dense().posterior(&case.prior).unwrap();
         let (weight, posterior) = case.weight().posterior(&case.prior).unwrap();
-        let p = posterior.features().unwrap();
+        let p = posterior.mergeable().unwrap().features();
         assert!((dense - weight).abs() < 1e-3, "{}: {dense} and {weight} (p = {p})", case.name);
         // The search makes do with fewer features than predictions need.
         let e = case.weight().evaluate(&case.prior).unwrap();
@@ -111,7 +111,7 @@ fn far_outliers_cost_a_few_features_only() {
         case.x[(i, 0)] = 300.0 * (i as f64 + 1.0);
     }
     let (lml, after) = case.weight().posterior(&case.prior).unwrap();
-    let (p, q) = (before.features().unwrap(), after.features().unwrap());
+    let (p, q) = (before.mergeable().unwrap().features(), after.mergeable().unwrap().features());
     assert!(q < p + 10 * 3 * 8, "{p} features became {q}");
     let (dense, _) = case.dense().posterior(&case.prior).unwrap();
     assert!((lml - dense).abs() < 1e-3, "{lml} and {dense}");
@@ -123,18 +123,18 @@ fn merged_shards_equal_the_whole() {
     let scaler = case.scaler();
     let whole = case.weight();
     let map = whole.feature_map(&case.prior, Use::Prediction).unwrap();
-    let expected = whole.statistics(&map, &case.prior);
+    let expected = whole.statistics(&map, &case.prior).unwrap();
     // Seven random shards, merged in a random order.
     let mut shards = vec![Vec::new(); 7];
     for i in 0..2000 {
         shards[(i * 7919 + i / 3) % 7].push(i);
     }
-    let mut merged = raysum::engine::weight::Statistics::new(map.len(), 1);
+    let mut merged = raysum::engine::Statistics::new(map.len(), 1);
     for shard in [3, 0, 6, 1, 5, 2, 4] {
         let x = case.x.gather(&shards[shard]);
         let y: Vec<f64> = shards[shard].iter().map(|&i| case.y[i]).collect();
         let part = Weight::new(StandardRows::new((&x).into(), &scaler), Observations::from(y));
-        merged.merge(&part.statistics(&map, &case.prior)).unwrap();
+        merged.merge(&part.statistics(&map, &case.prior).unwrap()).unwrap();
     }
     assert_eq!(merged.rows, expected.rows);
     let close = |a: &[f64], b: &[f64]| {
@@ -145,7 +145,7 @@ fn merged_shards_equal_the_whole() {
     close(&merged.targets[0].moments, &expected.targets[0].moments);
     close(&merged.gram, &expected.gram);
     let json = serde_json::to_string(&merged).unwrap();
-    let back: raysum::engine::weight::Statistics = serde_json::from_str(&json).unwrap();
+    let back: raysum::engine::Statistics = serde_json::from_str(&json).unwrap();
     assert_eq!(back, merged);
 }
 

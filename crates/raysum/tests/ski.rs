@@ -46,12 +46,12 @@ fn the_order_of_convergence_is_three() {
     for kernel in [SubKernel::Rbf, SubKernel::Matern52, SubKernel::Imq] {
         let case = case("order", 400, 4, kernel, &[1; 6], 21);
         let (_, dense) = case.dense().posterior(&case.prior).unwrap();
-        let expected = dense.marginals(&case.prior, &case.inside).mean;
+        let expected = dense.marginals(&case.inside).mean;
         let error = |nodes: usize| {
             // A margin of four cells at each end.
             let options = SkiOptions { tolerance: 1e-10, ..with_grid(nodes + 9) };
             let (_, ski) = case.ski(options).posterior(&case.prior).unwrap();
-            largest_difference(&expected, &ski.marginals(&case.prior, &case.inside).mean)
+            largest_difference(&expected, &ski.marginals(&case.inside).mean)
         };
         let errors = [128, 256, 512].map(error);
         let order = (errors[0] / errors[2]).log2() / 2.0;
@@ -134,7 +134,7 @@ fn variances_by_solves_are_those_of_the_factor_and_better() {
         let tolerances = Tolerances { slope: 1e-3, ..Tolerances::default() };
         compare(case, dense.as_ref(), solves.as_ref(), &tolerances.times(10.0));
         for x in [&case.inside, &case.edge] {
-            let (a, b) = (solves.marginals(&case.prior, x), factor.marginals(&case.prior, x));
+            let (a, b) = (solves.marginals(x), factor.marginals(x));
             // The factor explains no more than there is to explain.
             assert!(a.variance.iter().zip(&b.variance).all(|(a, b)| *b >= a - 1e-6));
         }
@@ -158,14 +158,14 @@ fn predictions_leave_the_grid_without_a_seam() {
         let steps = 4000;
         let x =
             Matrix::from_fn(steps, 3, |i, j| far * (i as f64 / steps as f64) * [1.0, -0.6, 0.4][j]);
-        let (f, g) = (ski.marginals(&case.prior, &x), dense.marginals(&case.prior, &x));
+        let (f, g) = (ski.marginals(&x), dense.marginals(&x));
         let jump = |v: &[f64]| v.windows(2).fold(0.0_f64, |m, w| m.max((w[1] - w[0]).abs()));
         for (own, theirs) in [(&f.mean, &g.mean), (&f.variance, &g.variance)] {
             let (own, theirs) = (jump(own), jump(theirs));
             assert!(own < 2.0 * theirs + 1e-3, "{kernel:?}: a jump of {own}, dense {theirs}");
         }
         // The end is far from all rows, and each point is predicted by itself.
-        let alone = ski.marginals(&case.prior, &x.gather(&[17, 2500, 3999]));
+        let alone = ski.marginals(&x.gather(&[17, 2500, 3999]));
         for (k, i) in [17, 2500, 3999].into_iter().enumerate() {
             assert!((alone.mean[k] - f.mean[i]).abs() < 1e-12);
             assert!((alone.variance[k] - f.variance[i]).abs() < 1e-12);
@@ -179,8 +179,7 @@ fn rough_kernels_come_close() {
         let case = case("rough", 1500, 3, kernel, &[1; 4], 24);
         let (lml, dense) = case.dense().posterior(&case.prior).unwrap();
         let (value, ski) = case.ski(SkiOptions::default()).posterior(&case.prior).unwrap();
-        let (f, g) =
-            (dense.marginals(&case.prior, &case.inside), ski.marginals(&case.prior, &case.inside));
+        let (f, g) = (dense.marginals(&case.inside), ski.marginals(&case.inside));
         let gap = largest_difference(&f.mean, &g.mean);
         // A third of the noise's standard deviation, where outliers make a grid coarse.
         assert!(gap < 0.05, "{kernel:?}: means {gap} apart");
@@ -228,13 +227,12 @@ fn weights_noise_and_targets_are_those_of_the_dense_engine() {
         assert!(gap < 1e-3, "{targets} targets: gradients {gap} apart");
         let both = dense.posteriors(&case.prior).unwrap().into_iter();
         for (t, ((_, a), (_, b))) in both.zip(ski.posteriors(&case.prior).unwrap()).enumerate() {
-            let (f, g) =
-                (a.marginals(&case.prior, &case.inside), b.marginals(&case.prior, &case.inside));
+            let (f, g) = (a.marginals(&case.inside), b.marginals(&case.inside));
             assert!(largest_difference(&f.mean, &g.mean) < 1e-3);
             assert!(largest_difference(&std(&f.variance), &std(&g.variance)) < 1e-3);
             let y = observations.target(t);
-            let f = a.leave_one_out(&case.prior, &case.x, &y).unwrap();
-            let g = b.leave_one_out(&case.prior, &case.x, &y).unwrap();
+            let f = a.leave_one_out().unwrap().without_each(&case.x, &y).unwrap();
+            let g = b.leave_one_out().unwrap().without_each(&case.x, &y).unwrap();
             let gap = largest_difference(&f.mean, &g.mean);
             assert!(gap < 0.02, "leave-one-out {gap} apart");
         }

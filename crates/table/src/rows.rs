@@ -29,10 +29,7 @@ impl StoredRows {
             Self::Memory(x) => x,
             Self::File(store) => {
                 let rows: Vec<usize> = (0..store.rows()).collect();
-                let x = MatrixRef::from(&store);
-                let all = x.gather(&rows);
-                x.check_read()?;
-                all
+                MatrixRef::from(&store).gather(&rows)?
             }
         })
     }

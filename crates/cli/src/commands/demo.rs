@@ -54,7 +54,7 @@ impl Demo {
         let score = |p: &Prediction| Scores::standardised(&truth, p, unit).in_units(unit);
         let scores = vec![
             ("constant", score(&baseline::constant(y, truth.len()))),
-            ("linear", score(&baseline::linear(x, y, x_new))),
+            ("linear", score(&baseline::linear(x, y, x_new)?)),
             ("raysum", score(&prediction)),
         ];
         Ok(Self { model, truth, prediction, scores })

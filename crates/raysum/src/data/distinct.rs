@@ -9,6 +9,7 @@
 //! own. Rows with equal inputs and different targets give this away.
 
 use super::{Dataset, Matrix};
+use crate::error::Result;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
@@ -33,8 +34,8 @@ pub(crate) struct Copies {
 
 impl Copies {
     /// `None` if no row is a copy of another.
-    pub(crate) fn of(data: &Dataset<'_>) -> Option<Self> {
-        let inputs = fingerprints(data);
+    pub(crate) fn of(data: &Dataset<'_>) -> Result<Option<Self>> {
+        let inputs = fingerprints(data)?;
         let observed = |i: usize| {
             let mut hash = DefaultHasher::new();
             data.targets().iter().for_each(|y| hash.write_u64(bits(y[i])));
@@ -48,9 +49,9 @@ impl Copies {
         }
         let copies = Self { observation, observations: first.len() };
         if copies.observations == data.rows() || copies.agree_by_chance(data, &inputs) {
-            return None;
+            return Ok(None);
         }
-        Some(copies)
+        Ok(Some(copies))
     }
 
     /// The weight of each distinct observation.
@@ -103,7 +104,7 @@ impl Copies {
 }
 
 /// A number for the inputs and the known noise of each row; equal numbers mean that both are equal.
-fn fingerprints(data: &Dataset<'_>) -> Vec<u128> {
+fn fingerprints(data: &Dataset<'_>) -> Result<Vec<u128>> {
     let mut all = Vec::with_capacity(data.rows());
     data.x().in_blocks(|first, values| {
         for (k, row) in values.chunks(data.columns()).enumerate() {
@@ -117,8 +118,8 @@ fn fingerprints(data: &Dataset<'_>) -> Vec<u128> {
             let [low, high] = halves.map(|hash| hash.finish());
             all.push(u128::from(high) << 64 | u128::from(low));
         }
-    });
-    all
+    })?;
+    Ok(all)
 }
 
 /// Zeros of both signs are equal.
@@ -151,12 +152,12 @@ pub(crate) struct Distinct {
 
 impl Distinct {
     /// `None` if there are neither weights nor copies, or if there are many rows.
-    pub(crate) fn of(data: &Dataset<'_>, copies: Option<&Copies>) -> Option<Self> {
+    pub(crate) fn of(data: &Dataset<'_>, copies: Option<&Copies>) -> Result<Option<Self>> {
         if data.rows() > MOST || (data.weights().is_none() && copies.is_none()) {
-            return None;
+            return Ok(None);
         }
         let every: Vec<usize> = (0..data.rows()).collect();
-        let x = data.x().gather(&every);
+        let x = data.x().gather(&every)?;
         let mut groups = match copies {
             Some(copies) => copies.groups(),
             None => every.iter().map(|row| vec![*row]).collect(),
@@ -165,12 +166,12 @@ impl Distinct {
         let rows: Vec<usize> = groups.iter().map(|group| group[0]).collect();
         let weight = |row: usize| data.weights().map_or(1.0, |w| w[row]);
         let pick = |values: &[f64]| rows.iter().map(|i| values[*i]).collect();
-        Some(Self {
+        Ok(Some(Self {
             x: x.gather(&rows),
             targets: data.targets().iter().map(|y| pick(y)).collect(),
             weights: groups.iter().map(|g| g.iter().map(|row| weight(*row)).sum()).collect(),
             noise_std: data.noise_std().map(pick),
-        })
+        }))
     }
 
     /// X alone, for an owner.
@@ -204,7 +205,7 @@ mod tests {
     use super::*;
 
     fn distinct(data: &Dataset<'_>) -> Option<Distinct> {
-        Distinct::of(data, Copies::of(data).as_ref())
+        Distinct::of(data, Copies::of(data).unwrap().as_ref()).unwrap()
     }
 
     #[test]
@@ -237,7 +238,7 @@ mod tests {
     fn zeros_of_both_signs_are_equal() {
         let x = Matrix::from_row_major(3, 1, vec![0.0, -0.0, 1.0]).unwrap();
         let data = Dataset::new(&x, &[0.5, 0.5, 0.5]).unwrap();
-        assert_eq!(Copies::of(&data).unwrap().observations, 2);
+        assert_eq!(Copies::of(&data).unwrap().unwrap().observations, 2);
     }
 
     #[test]
@@ -248,19 +249,20 @@ mod tests {
             let answer =
                 |i: usize| f64::from(u8::from(i.is_multiple_of(2) == (i / 2).is_multiple_of(rare)));
             let y: Vec<f64> = (0..400).map(answer).collect();
-            assert!(Copies::of(&Dataset::new(&x, &y).unwrap()).is_none());
+            assert!(Copies::of(&Dataset::new(&x, &y).unwrap()).unwrap().is_none());
         }
         // Without the other answers nothing tells them from copies, and nothing is lost: there is
         // no noise.
         let y: Vec<f64> = (0..400).map(|i| f64::from(i % 2)).collect();
-        assert_eq!(Copies::of(&Dataset::new(&x, &y).unwrap()).unwrap().observations, 2);
+        assert_eq!(Copies::of(&Dataset::new(&x, &y).unwrap()).unwrap().unwrap().observations, 2);
     }
 
     #[test]
     fn copies_among_some_rows_are_counted_there() {
         let x = Matrix::from_row_major(6, 1, vec![1.0, 2.0, 1.0, 3.0, 2.0, 1.0]).unwrap();
-        let copies =
-            Copies::of(&Dataset::new(&x, &[0.1, 0.2, 0.1, 0.3, 0.2, 0.1]).unwrap()).unwrap();
+        let copies = Copies::of(&Dataset::new(&x, &[0.1, 0.2, 0.1, 0.3, 0.2, 0.1]).unwrap())
+            .unwrap()
+            .unwrap();
         assert_eq!(copies.groups(), [vec![0, 2, 5], vec![1, 4], vec![3]]);
         assert_eq!(copies.among(&[1, 3, 4]).groups(), [vec![0, 2], vec![1]]);
     }

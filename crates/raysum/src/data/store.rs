@@ -4,7 +4,6 @@ use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::OnceLock;
 
 /// Rows with a gap of at most so many bytes between them are read in one piece.
 const GAP: usize = 1 << 14;
@@ -36,8 +35,6 @@ pub struct RowStore {
     folder: PathBuf,
     rows: usize,
     columns: usize,
-    /// Why some row could not be read.
-    trouble: OnceLock<io::Error>,
 }
 
 impl RowStore {
@@ -45,7 +42,7 @@ impl RowStore {
     pub fn new_in(folder: impl Into<PathBuf>, columns: usize) -> Result<Self> {
         let folder = folder.into();
         match tempfile::tempfile_in(&folder) {
-            Ok(file) => Ok(Self { file, folder, rows: 0, columns, trouble: OnceLock::new() }),
+            Ok(file) => Ok(Self { file, folder, rows: 0, columns }),
             Err(reason) => Err(Error::Store { folder, reason }),
         }
     }
@@ -75,24 +72,21 @@ impl RowStore {
         self.columns
     }
 
-    /// Reads rows that follow one another, or zeros if that fails.
-    pub(super) fn read(&self, first: usize, out: &mut [f64]) {
+    /// Reads rows that follow one another.
+    pub(super) fn read(&self, first: usize, out: &mut [f64]) -> Result<()> {
         assert!(first * self.columns + out.len() <= self.rows * self.columns);
         let mut bytes = vec![0; size_of_val(out)];
         let at = (first * self.columns * size_of::<f64>()) as u64;
-        if let Err(reason) = read_at(&self.file, &mut bytes, at) {
-            // The first reason is the one to tell.
-            let _ = self.trouble.set(reason);
-            out.fill(0.0);
-            return;
-        }
+        read_at(&self.file, &mut bytes, at)
+            .map_err(|reason| Error::Store { folder: self.folder.clone(), reason })?;
         for (value, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
             *value = f64::from_le_bytes(*bytes);
         }
+        Ok(())
     }
 
     /// Reads rows in any order; those near one another together with what is between them.
-    pub(super) fn gather(&self, rows: &[usize], out: &mut [f64]) {
+    pub(super) fn gather(&self, rows: &[usize], out: &mut [f64]) -> Result<()> {
         let columns = self.columns;
         let near =
             |a: &usize, b: &usize| *a < *b && (*b - *a - 1) * columns * size_of::<f64>() <= GAP;
@@ -101,24 +95,14 @@ impl RowStore {
         for run in rows.chunk_by(near) {
             let (first, last) = (run[0], run[run.len() - 1]);
             piece.resize((last + 1 - first) * columns, 0.0);
-            self.read(first, &mut piece);
+            self.read(first, &mut piece)?;
             let (here, after) = rest.split_at_mut(run.len() * columns);
             for (row, out) in run.iter().zip(here.chunks_mut(columns)) {
                 out.copy_from_slice(&piece[(row - first) * columns..][..columns]);
             }
             rest = after;
         }
-    }
-
-    /// Fails if any row could not be read so far.
-    pub(super) fn check_read(&self) -> Result<()> {
-        match self.trouble.get() {
-            None => Ok(()),
-            Some(reason) => {
-                let reason = io::Error::new(reason.kind(), reason.to_string());
-                Err(Error::Store { folder: self.folder.clone(), reason })
-            }
-        }
+        Ok(())
     }
 }
 
@@ -146,6 +130,12 @@ fn read_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Result<()> {
 mod tests {
     use super::super::{Dataset, Matrix, MatrixRef};
     use super::*;
+    use crate::engine::auto::Auto;
+    use crate::engine::ski::{Ski, SkiOptions};
+    use crate::engine::weight::Weight;
+    use crate::engine::{Engine, Observations};
+    use crate::{Config, EngineChoice, Fit, StandardRows};
+    use std::io::Seek;
 
     fn store(x: &Matrix) -> RowStore {
         let mut store = RowStore::new_in(std::env::temp_dir(), x.columns()).unwrap();
@@ -167,7 +157,7 @@ mod tests {
         for rows in &orders {
             let chosen = MatrixRef::from(&stored).choose(rows);
             let mut out = vec![f64::NAN; rows.len() * 3];
-            chosen.copy_rows(0..rows.len(), &mut out);
+            chosen.copy_rows(0..rows.len(), &mut out).unwrap();
             assert_eq!(out, x.gather(rows).as_slice());
         }
     }
@@ -181,13 +171,85 @@ mod tests {
         assert!(error.starts_with("no such folder: rows cannot be kept"), "{error}");
     }
 
+    fn assert_unread<T>(answer: Result<T>, what: &str) {
+        match answer {
+            Err(Error::Store { .. }) => {}
+            Err(error) => panic!("{what}: {error}"),
+            Ok(_) => panic!("{what}: rows were not read, and nobody noticed"),
+        }
+    }
+
     #[test]
     fn a_file_that_cannot_be_read_is_an_error_and_not_zeros() {
         let x = Matrix::from_fn(50, 2, |i, j| (i + j) as f64);
         let stored = store(&x);
         stored.file.set_len(160).unwrap();
-        let y = vec![1.0; 50];
-        let error = Dataset::new(&stored, &y).unwrap_err();
-        assert!(matches!(error, Error::Store { .. }), "{error}");
+        assert_unread(Dataset::new(&stored, &[1.0; 50]), "a data set");
+        let rows = MatrixRef::from(&stored);
+        let mut out = vec![0.0; 100];
+        assert_unread(rows.copy_rows(0..50, &mut out), "rows");
+        assert_unread(rows.copy_row(49, &mut out[..2]), "a row");
+        assert_unread(rows.gather(&[3, 40]), "some rows");
+        assert_unread(rows.choose(&[3, 40]).copy_rows(0..2, &mut out[..4]), "chosen rows");
+        assert_unread(rows.without(&[3, 40]).copy_rows(40..48, &mut out[..16]), "other rows");
+        // What is still there can be read.
+        rows.copy_row(9, &mut out[..2]).unwrap();
+        assert_eq!(out[..2], *x.row(9));
+    }
+
+    #[test]
+    fn every_engine_notices_rows_that_can_no_longer_be_read() {
+        let x = Matrix::from_fn(120, 2, |i, j| ((i * (7 + 4 * j)) % 31) as f64);
+        let y: Vec<f64> = (0..120).map(|i| x[(i, 0)].sin() + 0.1 * x[(i, 1)]).collect();
+        for (name, engine) in EngineChoice::ALL {
+            let config = Config { engine, max_evaluations: Some(2), ..Config::default() };
+            let mut model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
+            let stored = store(&x);
+            let data = Dataset::new(&stored, &y).unwrap();
+            stored.file.set_len(160).unwrap();
+            assert_unread(config.fit(&data), name);
+            let h = model.hyperparameters().clone();
+            assert_unread(Fit::new(&config).condition(&data, &h), name);
+            assert_unread(model.predict(&stored), name);
+            assert_unread(model.predict_mean(&stored), name);
+            assert_unread(model.joint(&stored), name);
+            assert_unread(model.extrapolation(&stored), name);
+            assert_unread(model.leave_one_out(&data), name);
+            assert_unread(model.part(&data), name);
+            assert_unread(model.update(&data), name);
+            assert_unread(model.remove(&data), name);
+            // A failure does not outlive its cause.
+            (&stored.file).seek(io::SeekFrom::Start(0)).unwrap();
+            for value in x.as_slice() {
+                (&stored.file).write_all(&value.to_le_bytes()).unwrap();
+            }
+            assert_eq!(model.predict(&stored).unwrap(), model.predict(&x).unwrap(), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_engine_notices_while_it_reads() {
+        let x = Matrix::from_fn(120, 2, |i, j| ((i * (7 + 4 * j)) % 31) as f64);
+        let y: Vec<f64> = (0..120).map(|i| x[(i, 0)].sin() + 0.1 * x[(i, 1)]).collect();
+        let model = Config::default().fit(&Dataset::new(&x, &y).unwrap()).unwrap();
+        let (prior, scaler) = (model.prior(), model.scaler());
+        let observations = Observations::from(scaler.apply_y(&y));
+        let stored = store(&x);
+        let rows = || StandardRows::new((&stored).into(), scaler);
+        let options = SkiOptions::default();
+        let mut engines: [(&str, Box<dyn Engine + '_>); 3] = [
+            ("auto", Box::new(Auto::new(rows(), &observations))),
+            ("weight", Box::new(Weight::new(rows(), &observations))),
+            ("ski", Box::new(Ski::new(rows(), observations.clone(), options, 0))),
+        ];
+        for (_, engine) in &mut engines {
+            engine.evaluate(prior).unwrap();
+        }
+        stored.file.set_len(1600).unwrap();
+        for (name, engine) in &mut engines {
+            assert_unread(engine.check(prior), name);
+            assert_unread(engine.evaluate(prior), name);
+            assert_unread(engine.posteriors(prior), name);
+        }
     }
 }

@@ -14,9 +14,11 @@ pub struct MatrixRef<'a> {
     rows: usize,
     columns: usize,
     chosen: Chosen<'a>,
+    /// The rows that the chosen ones were chosen from.
+    within: Chosen<'a>,
 }
 
-/// Which rows of the data there are.
+/// Which rows of others there are.
 #[derive(Clone, Copy, Debug)]
 enum Chosen<'a> {
     All,
@@ -27,7 +29,7 @@ enum Chosen<'a> {
 }
 
 impl Chosen<'_> {
-    /// The row of the data that row `i` is.
+    /// The row of the others that row `i` is.
     #[inline]
     fn row(&self, i: usize) -> usize {
         match self {
@@ -66,7 +68,7 @@ impl<'a> MatrixRef<'a> {
     /// One column.
     pub fn from_column(data: &'a [f64]) -> Self {
         let values = Values::Memory { data, row_stride: 1, column_stride: 1 };
-        Self { values, rows: data.len(), columns: 1, chosen: Chosen::All }
+        Self { values, rows: data.len(), columns: 1, chosen: Chosen::All, within: Chosen::All }
     }
 
     fn strided(
@@ -80,7 +82,7 @@ impl<'a> MatrixRef<'a> {
             return Err(Error::Shape { rows, columns, len: data.len() });
         }
         let values = Values::Memory { data, row_stride, column_stride };
-        Ok(Self { values, rows, columns, chosen: Chosen::All })
+        Ok(Self { values, rows, columns, chosen: Chosen::All, within: Chosen::All })
     }
 
     /// Number of rows.
@@ -95,8 +97,8 @@ impl<'a> MatrixRef<'a> {
 
     /// Copies row `i`. Of rows in a file, many at a time are much faster.
     #[inline]
-    pub fn copy_row(&self, i: usize, out: &mut [f64]) {
-        let row = self.chosen.row(i);
+    pub fn copy_row(&self, i: usize, out: &mut [f64]) -> Result<()> {
+        let row = self.row(i);
         match self.values {
             Values::Memory { data, row_stride, column_stride: 1 } => {
                 out.copy_from_slice(&data[row * row_stride..][..self.columns]);
@@ -105,74 +107,102 @@ impl<'a> MatrixRef<'a> {
                 let values = data[row * row_stride..].iter().step_by(column_stride);
                 out.iter_mut().zip(values).for_each(|(o, v)| *o = *v);
             }
-            Values::Stored(store) => store.read(row, out),
+            Values::Stored(store) => store.read(row, out)?,
         }
+        Ok(())
     }
 
     /// Copies some rows.
-    pub fn copy_rows(&self, rows: Range<usize>, out: &mut [f64]) {
-        match (self.values, self.chosen) {
-            (Values::Stored(store), Chosen::All) => store.read(rows.start, out),
-            (Values::Stored(store), Chosen::These(chosen)) => store.gather(&chosen[rows], out),
-            (Values::Stored(store), Chosen::Others(_)) => {
-                let rows: Vec<usize> = rows.map(|i| self.chosen.row(i)).collect();
-                store.gather(&rows, out);
+    pub fn copy_rows(&self, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
+        match self.values {
+            Values::Stored(store) if self.is_whole() => store.read(rows.start, out),
+            Values::Stored(store) => {
+                let rows: Vec<usize> = rows.map(|i| self.row(i)).collect();
+                store.gather(&rows, out)
             }
-            (Values::Memory { .. }, _) => {
+            Values::Memory { .. } => {
                 for (row, out) in rows.zip(out.chunks_mut(self.columns.max(1))) {
-                    self.copy_row(row, out);
+                    self.copy_row(row, out)?;
                 }
+                Ok(())
             }
         }
+    }
+
+    /// The row of the data that row `i` is.
+    #[inline]
+    fn row(&self, i: usize) -> usize {
+        self.within.row(self.chosen.row(i))
+    }
+
+    /// Whether these are all rows of the data.
+    fn is_whole(&self) -> bool {
+        matches!((self.chosen, self.within), (Chosen::All, Chosen::All))
     }
 
     /// The rows with these indices, in this order.
-    #[must_use]
-    pub fn gather(&self, rows: &[usize]) -> Matrix {
+    pub fn gather(&self, rows: &[usize]) -> Result<Matrix> {
         let mut out = Matrix::zeros(rows.len(), self.columns);
-        for (i, row) in rows.iter().enumerate() {
-            self.copy_row(*row, out.row_mut(i));
+        if let Values::Stored(store) = self.values {
+            let rows: Vec<usize> = rows.iter().map(|i| self.row(*i)).collect();
+            store.gather(&rows, out.as_mut_slice())?;
+            return Ok(out);
         }
-        out
+        for (i, row) in rows.iter().enumerate() {
+            self.copy_row(*row, out.row_mut(i))?;
+        }
+        Ok(out)
     }
 
-    /// The rows with these indices, in this order, without a copy. Choices do not nest.
+    /// The rows with these indices, in this order, without a copy.
+    ///
+    /// # Panics
+    /// If these rows were chosen from chosen rows: choices nest once.
     #[must_use]
     pub fn choose(self, rows: &'a [usize]) -> Self {
-        debug_assert!(matches!(self.chosen, Chosen::All));
-        Self { rows: rows.len(), chosen: Chosen::These(rows), ..self }
+        self.narrowed(Chosen::These(rows), rows.len())
     }
 
     /// All rows but those with these indices, which must be in order and distinct; without a copy.
-    /// Choices do not nest.
     ///
     /// # Panics
-    /// If the indices are not in order, or beyond the last row.
+    /// If the indices are not in order, or beyond the last row; or if these rows were chosen from
+    /// chosen rows: choices nest once.
     #[must_use]
     pub fn without(self, rows: &'a [usize]) -> Self {
-        debug_assert!(matches!(self.chosen, Chosen::All));
         assert!(rows.is_sorted_by(|a, b| a < b) && rows.last().is_none_or(|r| *r < self.rows));
-        Self { rows: self.rows - rows.len(), chosen: Chosen::Others(rows), ..self }
+        self.narrowed(Chosen::Others(rows), self.rows - rows.len())
+    }
+
+    /// A choice of these rows.
+    fn narrowed(self, chosen: Chosen<'a>, rows: usize) -> Self {
+        let within = match (self.chosen, self.within) {
+            (Chosen::All, within) => within,
+            (earlier, Chosen::All) => earlier,
+            _ => panic!("rows are chosen from rows that were chosen from chosen ones"),
+        };
+        Self { rows, chosen, within, ..self }
     }
 
     /// Hands over all rows, some at a time and in order: the number of the first of them, and
     /// their values row by row.
-    pub(crate) fn in_blocks(&self, mut each: impl FnMut(usize, &[f64])) {
+    pub(crate) fn in_blocks(&self, mut each: impl FnMut(usize, &[f64])) -> Result<()> {
         let size = (BLOCK_VALUES / self.columns.max(1)).max(1);
         let mut copy = Vec::new();
         for first in (0..self.rows).step_by(size) {
             let rows = first..(first + size).min(self.rows);
-            if let (Values::Memory { data, row_stride, column_stride: 1 }, Chosen::All) =
-                (self.values, self.chosen)
+            if let Values::Memory { data, row_stride, column_stride: 1 } = self.values
                 && row_stride == self.columns
+                && self.is_whole()
             {
                 each(first, &data[rows.start * row_stride..rows.end * row_stride]);
                 continue;
             }
             copy.resize(rows.len() * self.columns, 0.0);
-            self.copy_rows(rows, &mut copy);
+            self.copy_rows(rows, &mut copy)?;
             each(first, &copy);
         }
+        Ok(())
     }
 
     /// Fails on the first value that is NaN or infinite.
@@ -183,20 +213,10 @@ impl<'a> MatrixRef<'a> {
                 let at = values.iter().position(|value| !value.is_finite());
                 bad = at.map(|k| (first + k / self.columns, k % self.columns, values[k]));
             }
-        });
-        self.check_read()?;
+        })?;
         match bad {
             Some((row, column, value)) => Err(Error::NotFiniteX { row, column, value }),
             None => Ok(()),
-        }
-    }
-
-    /// Fails if some of the values could not be read from their file. Zeros stand in their place,
-    /// so this is to be asked before anything made from them is believed.
-    pub fn check_read(&self) -> Result<()> {
-        match self.values {
-            Values::Memory { .. } => Ok(()),
-            Values::Stored(store) => store.check_read(),
         }
     }
 }
@@ -204,14 +224,26 @@ impl<'a> MatrixRef<'a> {
 impl<'a> From<&'a Matrix> for MatrixRef<'a> {
     fn from(m: &'a Matrix) -> Self {
         let values = Values::Memory { data: &m.data, row_stride: m.columns, column_stride: 1 };
-        MatrixRef { values, rows: m.rows, columns: m.columns, chosen: Chosen::All }
+        MatrixRef {
+            values,
+            rows: m.rows,
+            columns: m.columns,
+            chosen: Chosen::All,
+            within: Chosen::All,
+        }
     }
 }
 
 impl<'a> From<&'a RowStore> for MatrixRef<'a> {
     fn from(store: &'a RowStore) -> Self {
         let (rows, columns) = (store.rows(), store.columns());
-        MatrixRef { values: Values::Stored(store), rows, columns, chosen: Chosen::All }
+        MatrixRef {
+            values: Values::Stored(store),
+            rows,
+            columns,
+            chosen: Chosen::All,
+            within: Chosen::All,
+        }
     }
 }
 
@@ -221,13 +253,13 @@ mod tests {
 
     fn all(x: MatrixRef<'_>) -> Vec<f64> {
         let mut out = vec![0.0; x.rows() * x.columns()];
-        x.copy_rows(0..x.rows(), &mut out);
+        x.copy_rows(0..x.rows(), &mut out).unwrap();
         let mut blocks = Vec::new();
-        x.in_blocks(|_, values| blocks.extend_from_slice(values));
+        x.in_blocks(|_, values| blocks.extend_from_slice(values)).unwrap();
         assert_eq!(out, blocks);
         for i in 0..x.rows() {
             let mut row = vec![0.0; x.columns()];
-            x.copy_row(i, &mut row);
+            x.copy_row(i, &mut row).unwrap();
             assert_eq!(row, out[i * x.columns()..(i + 1) * x.columns()]);
         }
         out
@@ -247,7 +279,7 @@ mod tests {
             let chosen = x.choose(&[1, 1, 0]);
             assert_eq!(chosen.rows(), 3);
             assert_eq!(all(chosen), [4.0, 5.0, 6.0, 4.0, 5.0, 6.0, 1.0, 2.0, 3.0]);
-            assert_eq!(x.gather(&[1]).as_slice(), [4.0, 5.0, 6.0]);
+            assert_eq!(x.gather(&[1]).unwrap().as_slice(), [4.0, 5.0, 6.0]);
             assert_eq!(all(x.without(&[0])), [4.0, 5.0, 6.0]);
             assert_eq!(all(x.without(&[])), by_row);
         }
@@ -262,6 +294,29 @@ mod tests {
             let x = MatrixRef::from_column(&column).without(&left_out);
             assert_eq!(all(x), expected.collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn a_choice_of_chosen_rows_is_one_of_the_first_choice() {
+        let column: Vec<f64> = (0..8).map(f64::from).collect();
+        let mut store = RowStore::new_in(std::env::temp_dir(), 1).unwrap();
+        store.push(&column).unwrap();
+        for x in [MatrixRef::from_column(&column), (&store).into()] {
+            let odd = x.choose(&[1, 3, 5, 7]);
+            assert_eq!(all(odd.choose(&[3, 0, 3])), [7.0, 1.0, 7.0]);
+            assert_eq!(all(odd.without(&[1, 2])), [1.0, 7.0]);
+            assert_eq!(odd.choose(&[2]).gather(&[0, 0]).unwrap().as_slice(), [5.0, 5.0]);
+            let late = x.without(&[0, 1, 2]);
+            assert_eq!(all(late.choose(&[4, 0])), [7.0, 3.0]);
+            assert_eq!(all(late.without(&[0, 4])), [4.0, 5.0, 6.0]);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "chosen from chosen ones")]
+    fn a_third_choice_is_refused() {
+        let x = MatrixRef::from_column(&[1.0, 2.0, 3.0]);
+        let _ = x.choose(&[2, 1]).choose(&[1]).without(&[]);
     }
 
     #[test]

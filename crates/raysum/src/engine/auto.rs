@@ -2,7 +2,7 @@
 
 use super::dense::{self, Dense};
 use super::weight::{self, FeatureMap, Use, Weight};
-use super::{Conditioned, DENSE_LIMIT, Engine, Evaluation, Observations, Prior};
+use super::{Conditioned, Engine, Evaluation, Observations, Prior, Resumable};
 use crate::error::{Error, Result};
 use crate::scale::StandardRows;
 use std::borrow::Cow;
@@ -36,7 +36,7 @@ impl<'a> Auto<'a> {
     /// The weight engine's feature map, where that engine is the cheaper one (or the only one).
     fn map(&self, prior: &Prior, wanted: Use) -> Result<Option<FeatureMap>> {
         let rows = self.weight.rows.len();
-        let too_large = rows > DENSE_LIMIT;
+        let too_large = rows > dense::MOST_ROWS;
         let known = self.features.filter(|_| wanted == Use::Likelihood && rows > DENSE_SLOW);
         let limit =
             if too_large { MOST_FEATURES } else { break_even(rows, prior.kernel.views.rows()) };
@@ -75,11 +75,11 @@ fn break_even(rows: usize, views: usize) -> usize {
 
 /// The dense engine for these rows, unless they are too many.
 pub(crate) fn dense(rows: &StandardRows<'_>, observations: Observations) -> Result<Dense> {
-    if rows.len() > DENSE_LIMIT {
+    if rows.len() > dense::MOST_ROWS {
         return Err(Error::TooManyRows { rows: rows.len() });
     }
     Dense::require_memory(rows.len())?;
-    Ok(Dense::new(rows.block(0..rows.len()), observations))
+    Ok(Dense::new(rows.block(0..rows.len())?, observations))
 }
 
 impl Engine for Auto<'_> {
@@ -105,19 +105,24 @@ impl Engine for Auto<'_> {
         }
     }
 
+    fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
+        match self.map(prior, Use::Prediction)? {
+            Some(map) => self.weight.posteriors_with(map, prior),
+            None => self.dense()?.posteriors(prior),
+        }
+    }
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+}
+
+impl Resumable for Auto<'_> {
     fn memory(&self) -> Vec<f64> {
         self.features.iter().map(|features| *features as f64).collect()
     }
 
     fn remember(&mut self, memory: &[f64]) {
         self.features = memory.first().map(|features| *features as usize);
-    }
-
-    fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
-        match self.map(prior, Use::Prediction)? {
-            Some(map) => self.weight.posteriors_with(map, prior),
-            None => self.dense()?.posteriors(prior),
-        }
     }
 }
 
@@ -134,7 +139,7 @@ mod tests {
     fn the_work_is_that_of_the_cheaper_engine() {
         let x = Matrix::from_fn(400, 1, |i, _| (i as f64).sin());
         let y: Vec<f64> = (0..400).map(|i| f64::from(i).cos()).collect();
-        let scaler = Scaler::fit((&x).into(), &y);
+        let scaler = Scaler::fit((&x).into(), &y).unwrap();
         let auto = Auto::new(StandardRows::new((&x).into(), &scaler), Observations::from(y));
         let projections = Projections::choose(Directions::Axes, &[1], 1, 0).unwrap();
         let parameters = Parameters::new(&Config::default(), projections).unwrap();

@@ -10,19 +10,22 @@
 //!
 //! Two n × n buffers are all the memory there is, whatever the number of sub-kernels.
 
+mod gradient;
 mod online;
 mod posterior;
-pub(super) mod tiles;
 
 pub use posterior::DensePosterior;
 use posterior::Shared;
 
-use super::{Conditioned, Engine, Evaluation, Observations, Prior};
+use super::{Conditioned, Engine, Evaluation, Observations, Prior, tiles};
 use crate::data::Matrix;
 use crate::error::Result;
 use crate::linalg::{self, Threads};
 use crate::memory;
 use std::sync::Arc;
+
+/// Rows beyond which n × n matrices take too much memory (two of them take 14 GB).
+pub(super) const MOST_ROWS: usize = 30_000;
 
 /// The engine's name.
 pub const NAME: &str = "dense";
@@ -67,7 +70,7 @@ impl Dense {
         let (n, views) = (self.x.rows(), prior.kernel.views.rows());
         memory::require(
             format_args!("{views} projections of {n} rows"),
-            memory::count(&[&[views, n, 3 + tiles::accumulators(n)]]),
+            memory::count(&[&[views, n, 3 + gradient::accumulators(n)]]),
         )?;
         let z = prior.kernel.project(&self.x, Threads::All);
         tiles::kernel_matrix(&prior.kernel, prior.kernel.all(), &z, n, &mut self.factor);
@@ -98,6 +101,24 @@ impl Dense {
         self.inverse.resize(n * n, 0.0);
         linalg::inverse(&self.factor, n, &mut self.inverse, Threads::All);
     }
+
+    /// The posterior of each target under `own`, of which the rows are projected as in `prior`.
+    fn conditioned(&mut self, prior: &Prior, own: &Arc<Prior>) -> Result<Vec<Conditioned>> {
+        let n = self.x.rows();
+        let solved = self.factorise(prior)?;
+        self.invert();
+        let shared = Arc::new(Shared {
+            z: solved.z,
+            noise: solved.noise,
+            weights: (0..n).map(|i| self.observations.weight(i)).collect(),
+            precision: (0..n).map(|i| self.inverse[i * n + i]).collect(),
+            factor: self.factor.clone(),
+        });
+        let conditioned = |(likelihood, a): (f64, Vec<f64>)| -> Conditioned {
+            (likelihood, Box::new(DensePosterior::new(Arc::clone(own), Arc::clone(&shared), a)))
+        };
+        Ok(solved.log_marginal_likelihoods.into_iter().zip(solved.a).map(conditioned).collect())
+    }
 }
 
 /// The multiplications that an evaluation takes, about: n³, and some 60 for each view of each pair of
@@ -108,6 +129,11 @@ pub(super) fn work(rows: usize, views: usize) -> f64 {
 }
 
 impl Engine for Dense {
+    /// Any kernel will do.
+    fn check(&self, _prior: &Prior) -> Result<()> {
+        Ok(())
+    }
+
     fn work(&self, prior: &Prior) -> Option<f64> {
         Some(work(self.x.rows(), prior.kernel.views.rows()))
     }
@@ -116,7 +142,7 @@ impl Engine for Dense {
         let n = self.x.rows();
         let solved = self.factorise(prior)?;
         self.invert();
-        let slopes = tiles::gradient(&prior.kernel, &solved.z, &solved.a, &self.inverse);
+        let slopes = gradient::gradient(&prior.kernel, &solved.z, &solved.a, &self.inverse);
         let targets = solved.a.len() as f64;
         let (mut trace, mut noise_slope) = (0.0, 0.0);
         for i in 0..n {
@@ -136,19 +162,6 @@ impl Engine for Dense {
     }
 
     fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
-        let n = self.x.rows();
-        let solved = self.factorise(prior)?;
-        self.invert();
-        let shared = Arc::new(Shared {
-            z: solved.z,
-            noise: solved.noise,
-            weights: (0..n).map(|i| self.observations.weight(i)).collect(),
-            precision: (0..n).map(|i| self.inverse[i * n + i]).collect(),
-            factor: self.factor.clone(),
-        });
-        let conditioned = |(likelihood, a): (f64, Vec<f64>)| -> Conditioned {
-            (likelihood, Box::new(DensePosterior::new(Arc::clone(&shared), a)))
-        };
-        Ok(solved.log_marginal_likelihoods.into_iter().zip(solved.a).map(conditioned).collect())
+        self.conditioned(prior, &Arc::new(prior.clone()))
     }
 }

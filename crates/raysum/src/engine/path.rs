@@ -8,7 +8,7 @@
 //! a drawn function is a formula: it has a value anywhere, at a cost that no other point changes.
 //! The waves are kept as r cos 2π(t·z − ψ) with t = ω/2π, which takes one cosine and not two.
 
-use super::{AdditiveKernel, Prior};
+use super::prior::{AdditiveKernel, Prior};
 use crate::data::Matrix;
 use crate::kernel::SubKernel;
 use crate::rng::{Purpose, stream};

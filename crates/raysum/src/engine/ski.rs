@@ -34,10 +34,11 @@ pub use options::SkiOptions;
 pub use posterior::SkiPosterior;
 
 use super::streams::in_streams;
-use super::{Conditioned, Engine, Evaluation, Observations, Prior};
+use super::{Conditioned, Engine, Evaluation, Observations, Prior, Resumable};
 use crate::error::Result;
 use crate::scale::StandardRows;
 use crate::views::Views;
+use std::sync::Arc;
 use system::System;
 
 /// The engine's name.
@@ -86,26 +87,32 @@ impl<'a> Ski<'a> {
     }
 
     /// ∂/∂W = (∂/∂z)'X.
-    fn pull_back(&self, prior: &Prior, slopes: &[f64]) -> Views {
+    fn pull_back(&self, prior: &Prior, slopes: &[f64]) -> Result<Views> {
         let (n, views) = (self.rows.len(), prior.kernel.views.rows());
         let empty = || prior.kernel.views.zeros();
         let parts = in_streams(n, 1024, 8, empty, |sum, range| {
-            let x = self.rows.block(range.clone());
+            let x = self.rows.block(range.clone())?;
             let own = |i: usize| (0..views).map(move |v| slopes[v * n + i]);
             let own: Vec<f64> = range.clone().flat_map(own).collect();
             sum.add_slopes(&own, &x);
-        });
+            Ok(())
+        })?;
         let mut total = empty();
         for part in parts {
             total.add(&part);
         }
-        total
+        Ok(total)
     }
 }
 
 impl Engine for Ski<'_> {
     fn check(&self, prior: &Prior) -> Result<()> {
         system::operator(&self.rows, &self.observations, &self.options, prior).map(drop)
+    }
+
+    /// Not known before the grids and the iterations are.
+    fn work(&self, _prior: &Prior) -> Option<f64> {
+        None
     }
 
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
@@ -118,13 +125,24 @@ impl Engine for Ski<'_> {
         Ok(Evaluation {
             log_marginal_likelihood: system.log_marginal_likelihoods.iter().sum(),
             standard_error: targets * system.standard_error,
-            views: self.pull_back(prior, &gradient.kernel.z),
+            views: self.pull_back(prior, &gradient.kernel.z)?,
             noise_variance: noise_variance.sum(),
             mean: system.coefficients().iter().flatten().sum(),
             variances: gradient.kernel.variances,
         })
     }
 
+    fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
+        let system = self.system(prior, usize::MAX)?;
+        Ok(SkiPosterior::all(system, &Arc::new(prior.clone()), &self.options, self.seed))
+    }
+
+    fn resumable(&mut self) -> Option<&mut dyn Resumable> {
+        Some(self)
+    }
+}
+
+impl Resumable for Ski<'_> {
     fn memory(&self) -> Vec<f64> {
         let nodes = self.nodes.iter().map(|nodes| *nodes as f64);
         nodes.chain(self.last.iter().flatten().flatten().copied()).collect()
@@ -134,10 +152,5 @@ impl Engine for Ski<'_> {
         let Some((nodes, last)) = memory.split_first() else { return };
         self.nodes = Some(*nodes as usize);
         self.last = Some(last.chunks(self.rows.len().max(1)).map(<[f64]>::to_vec).collect());
-    }
-
-    fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
-        let system = self.system(prior, usize::MAX)?;
-        Ok(SkiPosterior::all(system, &self.options, self.seed))
     }
 }

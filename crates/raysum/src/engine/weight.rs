@@ -25,14 +25,13 @@
 mod features;
 mod online;
 mod posterior;
-mod statistics;
+mod solution;
 
 pub use features::FeatureMap;
 pub use posterior::WeightPosterior;
-pub use statistics::{Moments, Statistics};
 
 use super::streams::in_streams;
-use super::{Conditioned, Engine, Evaluation, Observations, Prior};
+use super::{Conditioned, Engine, Evaluation, Observations, Prior, Statistics};
 use crate::basis::{Counts, Occupancy, lattice_spacing};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
@@ -41,9 +40,10 @@ use crate::memory;
 use crate::scale::StandardRows;
 use crate::views::Views;
 use features::Located;
-use statistics::Solution;
+use solution::Solution;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The engine's name.
 pub const NAME: &str = "weight";
@@ -109,24 +109,14 @@ impl<'a> Weight<'a> {
         let tolerance = wanted.tolerance(prior, self.rows.len());
         let spacing = lattice_spacing(prior.kernel.sub_kernel, tolerance);
         let empty = || vec![Counts::new(spacing); prior.kernel.views.rows()];
-        let parts = in_streams(
-            self.rows.len(),
-            1024,
-            8,
-            || Ok(empty()),
-            |views: &mut Result<Vec<Counts>>, range| {
-                let Ok(counts) = views else { return };
-                let rows = range.len();
-                let z = prior.kernel.project(&self.rows.block(range), Threads::One);
-                let mut runs = counts.iter_mut().zip(z.chunks(rows));
-                if let Err(error) = runs.try_for_each(|(o, z)| o.add(z)) {
-                    *views = Err(error);
-                }
-            },
-        );
+        let parts = in_streams(self.rows.len(), 1024, 8, empty, |counts, range| {
+            let rows = range.len();
+            let z = prior.kernel.project(&self.rows.block(range)?, Threads::One);
+            counts.iter_mut().zip(z.chunks(rows)).try_for_each(|(o, z)| o.add(z))
+        })?;
         let mut views = empty();
         for part in parts {
-            views.iter_mut().zip(&part?).try_for_each(|(view, more)| view.merge(more))?;
+            views.iter_mut().zip(&part).try_for_each(|(view, more)| view.merge(more))?;
         }
         let views: Vec<Occupancy> = views.into_iter().map(Counts::settled).collect();
         if views.iter().map(Occupancy::estimate).sum::<usize>() > limit {
@@ -155,13 +145,13 @@ impl<'a> Weight<'a> {
     }
 
     /// The statistics of all rows under `map`.
-    pub fn statistics(&self, map: &FeatureMap, prior: &Prior) -> Statistics {
+    pub fn statistics(&self, map: &FeatureMap, prior: &Prior) -> Result<Statistics> {
         let empty = || Statistics::new(map.len(), self.observations.targets.len());
         let parts = self.by_stream(map, prior, empty, |sum, block| {
             let range = block.range.clone();
             sum.add(&block.phi, &block.targets, &self.observations, range, prior.noise_variance);
-        });
-        Statistics::sum(parts, empty)
+        })?;
+        Ok(Statistics::sum(parts, empty))
     }
 
     /// Sums up over blocks of all rows, in streams.
@@ -171,7 +161,7 @@ impl<'a> Weight<'a> {
         prior: &Prior,
         start: impl Fn() -> S + Sync,
         add: impl Fn(&mut S, &Block) + Sync,
-    ) -> Vec<S> {
+    ) -> Result<Vec<S>> {
         // A block with its features should stay in a core's cache, but be large enough to pay for a
         // walk through a p × p sum. Every stream has such a sum of its own; where those are large,
         // or blocks few, a few must do.
@@ -180,17 +170,24 @@ impl<'a> Weight<'a> {
         let streams = (self.rows.len() / size / 2).clamp(1, most);
         let start = || (start(), Block::default());
         let parts = in_streams(self.rows.len(), size, streams, start, |(sum, block), range| {
-            self.read(map, prior, range, block);
+            self.read(map, prior, range, block)?;
             add(sum, block);
-        });
-        parts.into_iter().map(|(sum, _)| sum).collect()
+            Ok(())
+        })?;
+        Ok(parts.into_iter().map(|(sum, _)| sum).collect())
     }
 
-    fn read(&self, map: &FeatureMap, prior: &Prior, range: Range<usize>, block: &mut Block) {
+    fn read(
+        &self,
+        map: &FeatureMap,
+        prior: &Prior,
+        range: Range<usize>,
+        block: &mut Block,
+    ) -> Result<()> {
         let rows = range.len();
         let less_mean = |y: &Vec<f64>| y[range.clone()].iter().map(|y| y - prior.mean).collect();
         block.targets = self.observations.targets.iter().map(less_mean).collect();
-        block.x = self.rows.block(range.clone());
+        block.x = self.rows.block(range.clone())?;
         block.at = map.locate(prior.kernel.project(&block.x, Threads::One), rows);
         block.phi.resize(rows * map.len(), 0.0);
         map.apply(&block.at, &mut block.phi);
@@ -206,6 +203,7 @@ impl<'a> Weight<'a> {
             }
         }
         block.range = range;
+        Ok(())
     }
 
     /// Value and gradient with a feature map at hand.
@@ -213,7 +211,7 @@ impl<'a> Weight<'a> {
         self.require_memory_of_features(map.len())?;
         let noise = prior.noise_variance;
         let variances = map.spread(&prior.kernel.variances);
-        let statistics = self.statistics(map, prior);
+        let statistics = self.statistics(map, prior)?;
         let solutions = Solution::all(&statistics, &variances, noise)?;
         let [first, others @ ..] = solutions.as_slice() else {
             return Err(Error::NoTargets);
@@ -244,7 +242,7 @@ impl<'a> Weight<'a> {
                 let slopes = map.pull_back(&block.at, &residuals, &first.mean, &sum.spread);
                 sum.add_slopes(slopes, block);
             },
-        );
+        )?;
         let mut total = Gathered::new(&prior.kernel.views);
         for part in &parts {
             total.add_up(part);
@@ -281,8 +279,8 @@ impl<'a> Weight<'a> {
         prior: &Prior,
     ) -> Result<Vec<Conditioned>> {
         self.require_memory_of_features(map.len())?;
-        let statistics = self.statistics(&map, prior);
-        let posteriors = WeightPosterior::all(map, &statistics, prior)?;
+        let statistics = self.statistics(&map, prior)?;
+        let posteriors = WeightPosterior::all(map, &statistics, &Arc::new(prior.clone()))?;
         Ok(posteriors.into_iter().map(WeightPosterior::conditioned).collect())
     }
 }

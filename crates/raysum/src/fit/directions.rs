@@ -11,7 +11,6 @@ use super::search::Search;
 use super::shrinkage;
 use super::training::{Problem, Training};
 use crate::config::Config;
-use crate::engine::Posterior;
 use crate::error::Result;
 use crate::optimize::{Outcome, Stop};
 use crate::parameters::{Freedom, Parameters};
@@ -49,7 +48,7 @@ impl Learning {
         let splits = if held_out::enough(rows.len(), parameters.len()) {
             Vec::new()
         } else {
-            held_out::splits(training, rows, config.seed)
+            held_out::splits(training, rows, config.seed)?
         };
         search.tracker.enter(Phase::HeldOut, splits.len() * EXPECTED, ahead);
         let mut trials = Vec::new();
@@ -58,7 +57,7 @@ impl Learning {
             trials.push(Trial::new(search, problem, split, &start)?);
         }
         let most = score(search, training, &mut trials)?;
-        let part = (rows.len() < training.len()).then(|| training.rows(rows));
+        let part = (rows.len() < training.len()).then(|| training.rows(rows)).transpose()?;
         let mut problem = training.problem(config, part.as_ref())?;
         let (parameters, first) = start.find(search, &mut problem)?;
         Ok(Self { parameters, first, most })
@@ -131,8 +130,7 @@ impl<'t> Trial<'t> {
         }
         let theta = &self.reached.point;
         let posteriors = self.problem.engine.posteriors(&self.parameters.prior_at(theta))?;
-        let posteriors: Vec<Box<dyn Posterior>> = posteriors.into_iter().map(|(_, p)| p).collect();
-        Ok(held_out::log_densities(training, self.split, &self.parameters, theta, &posteriors))
+        held_out::log_densities(training, self.split, &posteriors)
     }
 }
 

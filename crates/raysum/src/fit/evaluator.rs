@@ -34,14 +34,17 @@ impl Evaluator<'_, '_> {
         match checkpoint.recall(theta)? {
             Known::Found(found) => {
                 gradient.copy_from_slice(&found.gradient);
-                self.problem.engine.remember(&found.memory);
+                if let Some(engine) = self.problem.engine.resumable() {
+                    engine.remember(&found.memory);
+                }
                 Ok(found.value)
             }
             Known::Failed => self.compute(theta, gradient, setbacks),
             Known::Nothing => {
                 let value = self.compute(theta, gradient, setbacks)?;
-                let memory = || self.problem.engine.memory();
-                let found = || Found { value, gradient: gradient.to_vec(), memory: memory() };
+                let resumable = self.problem.engine.resumable();
+                let memory = resumable.map_or(Vec::new(), |engine| engine.memory());
+                let found = || Found { value, gradient: gradient.to_vec(), memory };
                 checkpoint.keep(theta, value.is_finite().then(found))?;
                 Ok(value)
             }

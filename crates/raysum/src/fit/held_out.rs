@@ -7,8 +7,8 @@
 //! the density of the held-out rows is followed along the way.
 
 use super::training::{Rows, Training};
-use crate::engine::{Marginals, Observations, Posterior};
-use crate::parameters::Parameters;
+use crate::engine::{Conditioned, Marginals, Observations};
+use crate::error::Result;
 
 /// With so many rows for each parameter held-out rows need not be asked.
 const ENOUGH_ROWS: usize = 20;
@@ -31,9 +31,9 @@ pub(super) fn enough(rows: usize, parameters: usize) -> bool {
 }
 
 /// Splits some rows, given by their numbers; none if there are too few to split.
-pub(super) fn splits(training: &Training<'_>, rows: &[usize], seed: u64) -> Vec<Split> {
-    let parts = parts(&training.keys(rows, seed));
-    let numbered = |wanted: &dyn Fn(usize) -> bool| -> Rows {
+pub(super) fn splits(training: &Training<'_>, rows: &[usize], seed: u64) -> Result<Vec<Split>> {
+    let parts = parts(&training.keys(rows, seed)?);
+    let numbered = |wanted: &dyn Fn(usize) -> bool| -> Result<Rows> {
         let chosen = rows.iter().zip(&parts).filter(|(_, part)| wanted(**part));
         training.rows(&chosen.map(|(row, _)| *row).collect::<Vec<_>>())
     };
@@ -42,8 +42,9 @@ pub(super) fn splits(training: &Training<'_>, rows: &[usize], seed: u64) -> Vec<
         n if n <= FEW_ROWS => PARTS,
         _ => 1,
     };
-    let split =
-        |part: usize| Split { fitted: numbered(&|p| p != part), held: numbered(&|p| p == part) };
+    let split = |part: usize| {
+        Ok(Split { fitted: numbered(&|p| p != part)?, held: numbered(&|p| p == part)? })
+    };
     (0..count).map(split).collect()
 }
 
@@ -56,22 +57,24 @@ fn parts(keys: &[u64]) -> Vec<usize> {
     keys.iter().map(|key| sorted.partition_point(|other| other < key) % PARTS).collect()
 }
 
-/// log p(y) of each held-out value at θ.
+/// log p(y) of each held-out value, with one posterior per target.
 pub(super) fn log_densities(
     training: &Training<'_>,
     split: &Split,
-    parameters: &Parameters,
-    theta: &[f64],
-    posteriors: &[Box<dyn Posterior>],
-) -> Vec<f64> {
-    let prior = parameters.prior_at(theta);
-    let rows = training.standardised(&split.held);
+    posteriors: &[Conditioned],
+) -> Result<Vec<f64>> {
+    let rows = training.standardised(&split.held)?;
     let mut all = Vec::new();
-    for (target, posterior) in posteriors.iter().enumerate() {
-        let f = posterior.marginals(&prior, &rows);
-        all.extend(densities(&f, prior.noise_variance, &split.held.observations, target));
+    for (target, (_, posterior)) in posteriors.iter().enumerate() {
+        let f = posterior.marginals(&rows);
+        all.extend(densities(
+            &f,
+            posterior.prior().noise_variance,
+            &split.held.observations,
+            target,
+        ));
     }
-    all
+    Ok(all)
 }
 
 fn densities(f: &Marginals, noise: f64, rows: &Observations, target: usize) -> Vec<f64> {
@@ -136,7 +139,7 @@ mod tests {
         let training = Training::new(&data).unwrap();
         // Ten of the rows are copies, which leaves thirty.
         let rows: Vec<usize> = (0..training.len()).collect();
-        let all = splits(&training, &rows, 1);
+        let all = splits(&training, &rows, 1).unwrap();
         assert_eq!((rows.len(), all.len()), (30, PARTS));
         let mut held = Vec::new();
         for split in &all {
@@ -146,7 +149,7 @@ mod tests {
         held.sort_by(f64::total_cmp);
         held.dedup();
         assert_eq!(held.len(), 30);
-        assert!(splits(&training, &rows[..9], 1).is_empty());
+        assert!(splits(&training, &rows[..9], 1).unwrap().is_empty());
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub type ProgressFn<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
 
 /// Keeps count of the work, in rows times evaluations, and reports it.
 pub(super) struct Tracker<'a, 'p> {
-    report: &'a mut ProgressFn<'p>,
+    report: Option<&'a mut ProgressFn<'p>>,
     all_rows: usize,
     /// Which of how many equal fits this is.
     place: (usize, usize),
@@ -55,7 +55,7 @@ pub(super) struct Tracker<'a, 'p> {
 
 impl<'a, 'p> Tracker<'a, 'p> {
     pub(super) fn new(
-        report: &'a mut ProgressFn<'p>,
+        report: Option<&'a mut ProgressFn<'p>>,
         all_rows: usize,
         place: (usize, usize),
     ) -> Self {
@@ -97,7 +97,8 @@ impl<'a, 'p> Tracker<'a, 'p> {
         let share = self.spent / (self.spent + left as f64 + self.ahead);
         self.done = self.done.max(share);
         let (place, count) = self.place;
-        (self.report)(&Progress {
+        let Some(report) = &mut self.report else { return ControlFlow::Continue(()) };
+        report(&Progress {
             target: place,
             phase: self.phase,
             rows,
@@ -121,7 +122,7 @@ mod tests {
             seen.push(p.done);
             ControlFlow::Continue(())
         };
-        let mut tracker = Tracker::new(&mut report, 1000, (0, 1));
+        let mut tracker = Tracker::new(Some(&mut report), 1000, (0, 1));
         tracker.enter(Phase::HeldOut, 10, 3000.0);
         for k in 1..=30 {
             assert!(tracker.evaluated(100, k, 0.0).is_continue());
@@ -141,7 +142,7 @@ mod tests {
             last = p.done;
             ControlFlow::Continue(())
         };
-        let mut tracker = Tracker::new(&mut report, 10, (1, 4));
+        let mut tracker = Tracker::new(Some(&mut report), 10, (1, 4));
         tracker.enter(Phase::Search, 2, 0.0);
         assert!(tracker.evaluated(10, 1, 0.0).is_continue());
         assert_eq!(last, 0.375);

@@ -88,7 +88,8 @@ impl<'s> Schedule<'s> {
         for index in 1..self.stages.rows.len() {
             let rows = self.stages.rows[index];
             let part = (rows < training.len())
-                .then(|| training.rows(&training.sample(rows, self.config.seed, index)));
+                .then(|| training.rows(&training.sample(rows, self.config.seed, index)))
+                .transpose()?;
             let mut problem = training.problem(self.config, part.as_ref())?;
             let mut evaluator = Evaluator { problem: &mut problem, parameters: &parameters };
             let expected = self.stages.expected(index).min(most.unwrap_or(usize::MAX));
@@ -139,7 +140,7 @@ impl<'s> Schedule<'s> {
         let (config, n, rows) = (self.config, training.len(), self.stages.rows[0]);
         let all = rows == n;
         let numbers = if all { (0..n).collect() } else { training.sample(rows, config.seed, 0) };
-        let part = (!all).then(|| training.rows(&numbers));
+        let part = (!all).then(|| training.rows(&numbers)).transpose()?;
         if config.learn_directions {
             let learning = if self.started {
                 Learning { parameters: parameters.clone(), first: first.to_vec(), most: None }

@@ -10,7 +10,6 @@ use super::progress::Phase;
 use super::search::Search;
 use super::training::{Problem, Training};
 use crate::config::{Optimizer, Shrinkage};
-use crate::engine::Posterior;
 use crate::error::Result;
 use crate::optimize::Outcome;
 use crate::parameters::{Freedom, Parameters};
@@ -61,7 +60,7 @@ pub(super) fn choose(
     if settled {
         return Ok(Freedom::Free);
     }
-    let splits = held_out::splits(training, rows, search.config.seed);
+    let splits = held_out::splits(training, rows, search.config.seed)?;
     if splits.is_empty() {
         return Ok(Freedom::Common);
     }
@@ -84,15 +83,7 @@ pub(super) fn choose(
             let outcome = advance(search, problem, &parameters, reached.as_ref(), most)?;
             let prior = parameters.prior_at(&outcome.point);
             let posteriors = problem.engine.posteriors(&prior)?;
-            let posteriors: Vec<Box<dyn Posterior>> =
-                posteriors.into_iter().map(|(_, p)| p).collect();
-            densities.extend(held_out::log_densities(
-                training,
-                split,
-                &parameters,
-                &outcome.point,
-                &posteriors,
-            ));
+            densities.extend(held_out::log_densities(training, split, &posteriors)?);
             *reached = Some((parameters, outcome));
         }
         scores.push(densities);

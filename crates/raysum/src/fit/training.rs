@@ -3,7 +3,6 @@
 use crate::config::{Config, EngineChoice};
 use crate::data::{Copies, Dataset, Distinct, Matrix, MatrixRef};
 use crate::engine::auto::{self, Auto};
-use crate::engine::reading::Reading;
 use crate::engine::ski::Ski;
 use crate::engine::weight::Weight;
 use crate::engine::{Engine, Observations};
@@ -35,8 +34,8 @@ pub(super) struct Rows {
 
 impl<'a> Training<'a> {
     pub(super) fn new(data: &Dataset<'a>) -> Result<Self> {
-        let copies = Copies::of(data);
-        let distinct = Distinct::of(data, copies.as_ref());
+        let copies = Copies::of(data)?;
+        let distinct = Distinct::of(data, copies.as_ref())?;
         let merged = distinct.as_ref().map(Distinct::dataset);
         let observed = match (&merged, &copies) {
             (Some(merged), _) => merged.weights().map(<[f64]>::to_vec),
@@ -44,11 +43,10 @@ impl<'a> Training<'a> {
             (None, None) => data.weights().map(<[f64]>::to_vec),
         };
         let all = merged.as_ref().unwrap_or(data);
-        let scalers = Scaler::of_targets(all, observed.as_deref());
+        let scalers = Scaler::of_targets(all, observed.as_deref())?;
         let merged = merged.map(|merged| Observations::standardised(&merged, &scalers));
         let distinct = distinct.map(Distinct::into_x).zip(merged);
         let distinct = distinct.map(|(x, observations)| Rows { x, observations, copies: None });
-        data.x().check_read()?;
         let observations = Observations::standardised(data, &scalers);
         let (x, groups) = (data.x(), data.groups());
         Ok(Self { x, observations, scalers, groups, copies, distinct })
@@ -68,28 +66,28 @@ impl<'a> Training<'a> {
     }
 
     /// The rows with these numbers.
-    pub(super) fn rows(&self, chosen: &[usize]) -> Rows {
-        match &self.distinct {
+    pub(super) fn rows(&self, chosen: &[usize]) -> Result<Rows> {
+        Ok(match &self.distinct {
             Some(rows) => Rows {
                 x: rows.x.gather(chosen),
                 observations: rows.observations.gather(chosen),
                 copies: None,
             },
             None => Rows {
-                x: self.x.gather(chosen),
+                x: self.x.gather(chosen)?,
                 observations: self.observations.gather(chosen),
                 copies: self.copies.as_ref().map(|copies| copies.among(chosen)),
             },
-        }
+        })
     }
 
     /// A random number for each of these rows, which copies share.
-    pub(super) fn keys(&self, rows: &[usize], seed: u64) -> Vec<u64> {
-        let rows = self.rows(rows);
-        let x = self.standardised(&rows);
+    pub(super) fn keys(&self, rows: &[usize], seed: u64) -> Result<Vec<u64>> {
+        let rows = self.rows(rows)?;
+        let x = self.standardised(&rows)?;
         let targets = |i: usize| rows.observations.targets.iter().map(move |y| y[i]);
         let key = |i: usize| random_key(seed, x.row(i).iter().copied().chain(targets(i)));
-        (0..x.rows()).map(key).collect()
+        Ok((0..x.rows()).map(key).collect())
     }
 
     /// What a search over some rows, or over all there are to search on, works with.
@@ -124,7 +122,7 @@ impl<'a> Training<'a> {
     }
 
     /// Some rows, standardised.
-    pub(super) fn standardised(&self, rows: &Rows) -> Matrix {
+    pub(super) fn standardised(&self, rows: &Rows) -> Result<Matrix> {
         StandardRows::new((&rows.x).into(), &self.scalers[0]).block(0..rows.x.rows())
     }
 
@@ -135,17 +133,14 @@ impl<'a> Training<'a> {
         y: &'b Observations,
     ) -> Result<Box<dyn Engine + 'b>> {
         let rows = StandardRows::new(x, &self.scalers[0]);
-        let engine: Box<dyn Engine + 'b> = match config.engine {
+        Ok(match config.engine {
             EngineChoice::Auto => Box::new(Auto::new(rows, y)),
             EngineChoice::Dense => Box::new(auto::dense(&rows, y.clone())?),
             EngineChoice::Ski => {
                 Box::new(Ski::new(rows, y.clone(), config.ski.clone(), config.seed))
             }
             EngineChoice::Weight => Box::new(Weight::new(rows, y)),
-        };
-        // All rows may be in a file, and not all engines read them only now.
-        self.x.check_read()?;
-        Ok(Box::new(Reading::new(engine, self.x)))
+        })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::{Model, require};
 use crate::data::{Matrix, MatrixRef};
-use crate::engine::Draw;
 use crate::engine::path::evaluate_prior;
+use crate::engine::{Draw, Draws};
 use crate::error::{Error, Result};
 use crate::memory;
 use rayon::prelude::*;
@@ -20,13 +20,13 @@ const TOGETHER: usize = 128;
 pub struct Functions<'m> {
     model: &'m Model,
     draws: Vec<Draw>,
-    origin: Origin,
+    origin: Origin<'m>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Origin {
+enum Origin<'m> {
     Prior,
-    Posterior,
+    Posterior(&'m dyn Draws),
 }
 
 impl Model {
@@ -45,15 +45,15 @@ impl Model {
     /// # Ok::<(), raysum::Error>(())
     /// ```
     pub fn functions(&self, count: usize, seed: u64) -> Result<Functions<'_>> {
-        let draw = |index| self.posterior.draw(&self.prior, seed, index);
-        Functions::draw(self, count, Origin::Posterior, draw)
+        let draws = self.ability(self.posterior.draws(), "functions")?;
+        Functions::draw(self, count, Origin::Posterior(draws), |index| draws.draw(seed, index))
     }
 
     /// Draws functions from the prior at the fitted hyperparameters: what the model held possible
     /// before it saw the rows. Those of the posterior with the same seed come back to them far from
     /// the data.
     pub fn prior_functions(&self, count: usize, seed: u64) -> Result<Functions<'_>> {
-        let draw = |index| Draw::of_prior(&self.prior, seed, index);
+        let draw = |index| Draw::of_prior(self.prior(), seed, index);
         Functions::draw(self, count, Origin::Prior, draw)
     }
 }
@@ -62,7 +62,7 @@ impl<'m> Functions<'m> {
     fn draw(
         model: &'m Model,
         count: usize,
-        origin: Origin,
+        origin: Origin<'m>,
         draw: impl Fn(u32) -> Draw + Sync + Send,
     ) -> Result<Self> {
         let last = u32::try_from(count).map_err(|_| Error::OutOfRange {
@@ -118,10 +118,9 @@ impl<'m> Functions<'m> {
     }
 
     fn values(&self, draws: &[Draw], rows: &Matrix) -> Matrix {
-        let Model { prior, posterior, .. } = self.model;
         match self.origin {
-            Origin::Prior => evaluate_prior(prior, draws, rows),
-            Origin::Posterior => posterior.evaluate_draws(prior, draws, rows),
+            Origin::Prior => evaluate_prior(self.model.prior(), draws, rows),
+            Origin::Posterior(posterior) => posterior.evaluate_draws(draws, rows),
         }
     }
 }

@@ -11,9 +11,11 @@ impl Model {
         let x = self.check(x)?;
         require(x, "gradients", &[&[x.rows(), x.columns(), 2]])?;
         let unit = self.scaler.y.std;
+        let variance =
+            self.ability(self.posterior.variance_slopes(), "gradients of the variance")?;
         let blocks = self.by_block(x, |rows| {
-            let slopes = self.posterior.variance_slopes(&self.prior, rows);
-            let mut gradient = self.prior.kernel.views.along_columns(&slopes);
+            let slopes = variance.slopes_of_variance(rows);
+            let mut gradient = self.prior().kernel.views.along_columns(&slopes);
             for i in 0..gradient.rows() {
                 for (slope, column) in gradient.row_mut(i).iter_mut().zip(&self.scaler.x) {
                     let flat = column.std == 0.0 || *slope == 0.0;

@@ -11,8 +11,8 @@ impl Model {
     /// Mean and full covariance of f at the rows of `x`.
     pub fn joint<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<(Vec<f64>, Matrix)> {
         let rows = self.rows_for_joint(self.check(x)?)?;
-        let (mean, covariance) = self.posterior.joint(&self.prior, self.prior.kernel.all(), &rows);
-        let mean = mean.iter().map(|f| self.scaler.undo_mean(f + self.prior.mean)).collect();
+        let (mean, covariance) = self.posterior.joint(&rows);
+        let mean = mean.iter().map(|f| self.scaler.undo_mean(f + self.prior().mean)).collect();
         Ok((mean, self.in_units_squared(&covariance)))
     }
 
@@ -25,22 +25,23 @@ impl Model {
         x: impl Into<MatrixRef<'a>>,
     ) -> Result<(Vec<f64>, Matrix)> {
         let x = self.check(x)?;
-        if j >= self.prior.kernel.all().end {
+        if j >= self.prior().kernel.all().end {
             let rule = "below the number of sub-kernels";
             return Err(Error::OutOfRange { name: "the component", value: j as f64, rule });
         }
+        let components = self.ability(self.posterior.components(), "components")?;
         let rows = self.rows_for_joint(x)?;
-        let (mean, covariance) = self.posterior.joint(&self.prior, j..j + 1, &rows);
+        let (mean, covariance) = components.joint_of(j..j + 1, &rows);
         let mean = mean.iter().map(|f| f * self.scaler.y.std).collect();
         Ok((mean, self.in_units_squared(&covariance)))
     }
 
     /// All rows, standardised, if there is memory for their covariance in two units.
     fn rows_for_joint(&self, x: MatrixRef<'_>) -> Result<Matrix> {
-        let (m, views) = (x.rows(), self.prior.kernel.views.rows());
+        let (m, views) = (x.rows(), self.prior().kernel.views.rows());
         let width = 2 * self.posterior.joint_width() + views + x.columns() + 4;
         require(x, "the covariance of predictions", &[&[m, m, 2], &[m, width]])?;
-        Ok(self.standardised(x))
+        self.standardised(x)
     }
 
     fn in_units_squared(&self, covariance: &Matrix) -> Matrix {
@@ -61,7 +62,7 @@ impl Model {
         let scratch = linalg::symmetric_root_scratch(m);
         require(x, &format!("{samples} samples"), &[&[m, m, 2], &[scratch], &[samples, m]])?;
         let rows = self.rows_for_joint(x)?;
-        let (mean, covariance) = self.posterior.joint(&self.prior, self.prior.kernel.all(), &rows);
+        let (mean, covariance) = self.posterior.joint(&rows);
         let root = linalg::symmetric_root(covariance.as_slice(), m);
         let mut rng = stream(seed, Purpose::Samples, 0);
         let mut out = Matrix::zeros(samples, m);
@@ -69,7 +70,7 @@ impl Model {
             let white: Vec<f64> = (0..m).map(|_| StandardNormal.sample(&mut rng)).collect();
             for (i, out) in out.row_mut(s).iter_mut().enumerate() {
                 let f: f64 = mean[i] + (0..m).map(|k| root[k * m + i] * white[k]).sum::<f64>();
-                *out = self.scaler.undo_mean(f + self.prior.mean);
+                *out = self.scaler.undo_mean(f + self.prior().mean);
             }
         }
         Ok(out)

@@ -17,7 +17,6 @@ use crate::engine::Prior;
 use crate::error::Result;
 use crate::linalg::Threads;
 use crate::rng::{Purpose, random_key, stream};
-use crate::scale::StandardRows;
 use crate::views::Views;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -65,11 +64,11 @@ impl Model {
 
     /// The pairs of rows for which a prediction per column is cheap enough.
     fn affordable_pairs(&self, columns: usize) -> usize {
-        let kernel = &self.prior.kernel;
+        let kernel = &self.prior().kernel;
         // Of rows: an exponential for each sub-kernel, and some flops for each view.
         let (views, kernels) = (kernel.views.rows() as f64, kernel.degrees.len() as f64);
         let of_rows = self.report.rows as f64 * (kernels + views / 20.0);
-        let each = self.posterior.features().map_or(of_rows, |features| 2.0 * features as f64);
+        let each = self.features().map_or(of_rows, |features| 2.0 * features as f64);
         (BUDGET / (each * columns as f64)) as usize
     }
 
@@ -81,20 +80,20 @@ impl Model {
         pairs: usize,
     ) -> Result<Vec<f64>> {
         let chosen = self.random_rows(x, pairs.min(MOST_ROWS))?;
-        let own = self.standardised((&x.gather(&chosen)).into());
-        x.check_read()?;
+        let own = self.standardised((&x.gather(&chosen)?).into())?;
         let rows = chosen.len();
         let weight = |k: usize| weights.map_or(1.0, |w| w[chosen[k]]);
         // Of few rows every pair counts, of more some.
         let shifts = (pairs.min(PAIRS) / rows).clamp(1, (rows - 1).max(1));
         let total = shifts as f64 * (0..rows).map(weight).sum::<f64>();
-        let projected = Projected::new(&self.prior, &own);
-        let before = self.mean_of_projected(&projected, &projected.z);
+        let projected = Projected::new(self.prior(), &own);
+        let before = self.mean_of_projected(&projected.z);
         let effect = |columns: Range<usize>| {
             let mut sum = 0.0;
             for shift in 1..=shifts {
-                let z = projected.replaced(&self.prior.kernel.views, &own, columns.clone(), shift);
-                let after = self.mean_of_projected(&projected, &z);
+                let z =
+                    projected.replaced(&self.prior().kernel.views, &own, columns.clone(), shift);
+                let after = self.mean_of_projected(&z);
                 let square = |k: usize| weight(k) * (after[k] - before[k]).powi(2);
                 sum += (0..rows).map(square).sum::<f64>();
             }
@@ -114,8 +113,7 @@ impl Model {
         let mut rng = stream(0, Purpose::Relevance, 0);
         let some = rand::seq::index::sample(&mut rng, x.rows(), CANDIDATES.min(x.rows()));
         let some = some.into_vec();
-        let standard = self.standardised((&x.gather(&some)).into());
-        x.check_read()?;
+        let standard = self.standardised((&x.gather(&some)?).into())?;
         let key =
             |(k, row): (usize, &usize)| (random_key(0, standard.row(k).iter().copied()), *row);
         let mut keyed: Vec<(u64, usize)> = some.iter().enumerate().map(key).collect();
@@ -124,11 +122,14 @@ impl Model {
     }
 
     /// The mean at projected rows, of the standardised target.
-    fn mean_of_projected(&self, projected: &Projected, z: &Matrix) -> Vec<f64> {
-        let block = |start: usize| (start..(start + BLOCK).min(z.rows())).collect::<Vec<_>>();
-        let starts = (0..z.rows()).step_by(BLOCK);
-        let mean = |start| self.posterior.mean(&projected.prior, &z.gather(&block(start)));
-        starts.flat_map(mean).collect()
+    fn mean_of_projected(&self, z: &Matrix) -> Vec<f64> {
+        let mean = |start: usize| {
+            let rows = start..(start + BLOCK).min(z.rows());
+            let run = |view: usize| rows.clone().map(move |i| z[(i, view)]);
+            let runs = (0..z.columns()).flat_map(run).collect();
+            self.posterior.mean_of_projected(runs, rows.len())
+        };
+        (0..z.rows()).step_by(BLOCK).flat_map(mean).collect()
     }
 
     /// The mean squared slope along each column, per standard deviation of it: what replacing gives
@@ -140,10 +141,8 @@ impl Model {
         groups: &[usize],
     ) -> Result<Vec<f64>> {
         let rows: Vec<usize> = (0..x.rows()).step_by(x.rows().div_ceil(MOST_ROWS)).collect();
-        let some = x.gather(&rows);
-        x.check_read()?;
-        let rows_of = StandardRows::new((&some).into(), &self.scaler);
-        let gradient = self.standardised_gradient(&rows_of.block(0..rows.len()));
+        let some = x.gather(&rows)?;
+        let gradient = self.standardised_gradient(&self.standardised((&some).into())?);
         let mut effects = vec![0.0; groups.last().map_or(0, |last| last + 1)];
         for (k, row) in rows.iter().enumerate() {
             let weight = weights.map_or(1.0, |w| w[*row]);
@@ -158,12 +157,9 @@ impl Model {
     }
 }
 
-/// Rows behind the views of a prior. On a wide table projecting rows costs far more than all else
+/// Rows behind the views of a prior, one row of projected values for each. On a wide table projecting rows costs far more than all else
 /// that a prediction takes, and replacing a column changes little of it.
 struct Projected {
-    /// The prior with the projected values themselves as views.
-    prior: Prior,
-    /// A row of projected values for each row.
     z: Matrix,
 }
 
@@ -171,10 +167,7 @@ impl Projected {
     fn new(prior: &Prior, rows: &Matrix) -> Self {
         let (n, views) = (rows.rows(), prior.kernel.views.rows());
         let z = prior.kernel.project(rows, Threads::All);
-        let z = Matrix::from_fn(n, views, |i, view| z[view * n + i]);
-        let mut prior = prior.clone();
-        prior.kernel.views = Views::axes(views, views);
-        Self { prior, z }
+        Self { z: Matrix::from_fn(n, views, |i, view| z[view * n + i]) }
     }
 
     /// The projected rows after some columns of each have been replaced by those of the row that

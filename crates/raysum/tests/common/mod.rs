@@ -100,7 +100,7 @@ pub fn cases() -> Vec<Case> {
 impl Case {
     pub fn scaler(&self) -> Scaler {
         // The engines take standardised rows; these are taken as they are.
-        let mut scaler = Scaler::fit((&self.x).into(), &self.y);
+        let mut scaler = Scaler::fit((&self.x).into(), &self.y).unwrap();
         for column in &mut scaler.x {
             (column.mean, column.std) = (0.0, 1.0);
         }
@@ -195,43 +195,52 @@ pub fn compare(case: &Case, a: &dyn Posterior, b: &dyn Posterior, tolerances: &T
         ("at the edge", &case.edge, t.outside, t.outside),
         ("far away", &case.far, t.outside, t.outside),
     ] {
-        let (f, g) = (a.marginals(prior, x), b.marginals(prior, x));
-        assert_eq!((&f.mean, &g.mean), (&a.mean(prior, x), &b.mean(prior, x)), "{}", case.name);
+        let (f, g) = (a.marginals(x), b.marginals(x));
+        assert_eq!((&f.mean, &g.mean), (&a.mean(x), &b.mean(x)), "{}", case.name);
         close(&format!("means {place}"), &f.mean, &g.mean, mean);
         let (f, g) = (std(&f.variance), std(&g.variance));
         close(&format!("deviations {place}"), &f, &g, deviation);
-        let (f, g) = (a.variance_slopes(prior, x), b.variance_slopes(prior, x));
+        let (f, g) = (
+            a.variance_slopes().unwrap().slopes_of_variance(x),
+            b.variance_slopes().unwrap().slopes_of_variance(x),
+        );
         let what = format!("slopes of the variance {place}");
         close(&what, f.as_slice(), g.as_slice(), t.outside);
     }
     if prior.kernel.sub_kernel != SubKernel::Cosine {
-        let far = b.marginals(prior, &case.far);
+        let far = b.marginals(&case.far);
         let total = prior.kernel.total_variance();
         for (m, v) in far.mean.iter().zip(&far.variance) {
             assert!((v - total).abs() < 2e-3 * total, "{}: {v} of {total}", case.name);
             assert!((m - prior.mean).abs() < 5e-3, "{}: mean {m}", case.name);
         }
     }
-    let (mean_a, covariance_a) = a.joint(prior, prior.kernel.all(), &case.inside);
-    let (mean_b, covariance_b) = b.joint(prior, prior.kernel.all(), &case.inside);
+    let (mean_a, covariance_a) = a.joint(&case.inside);
+    let (mean_b, covariance_b) = b.joint(&case.inside);
     close("joint means", &mean_a, &mean_b, t.mean);
     close("covariances", covariance_a.as_slice(), covariance_b.as_slice(), t.covariance);
     for j in prior.kernel.all() {
-        let (mean_a, covariance_a) = a.joint(prior, j..j + 1, &case.inside);
-        let (mean_b, covariance_b) = b.joint(prior, j..j + 1, &case.inside);
+        let (mean_a, covariance_a) = a.components().unwrap().joint_of(j..j + 1, &case.inside);
+        let (mean_b, covariance_b) = b.components().unwrap().joint_of(j..j + 1, &case.inside);
         close("means of a component", &mean_a, &mean_b, t.component);
         let (a, b) = (covariance_a.as_slice(), covariance_b.as_slice());
         close("covariances of a component", a, b, t.component);
     }
-    for (f, g) in a.components(prior, &case.inside).iter().zip(b.components(prior, &case.inside)) {
+    for (f, g) in a
+        .components()
+        .unwrap()
+        .marginals_of_each(&case.inside)
+        .iter()
+        .zip(b.components().unwrap().marginals_of_each(&case.inside))
+    {
         close("components", &f.mean, &g.mean, t.component);
         let (f, g) = (std(&f.variance), std(&g.variance));
         close("deviations of components", &f, &g, t.component);
     }
-    let (f, g) = (a.mean_slopes(prior, &case.inside), b.mean_slopes(prior, &case.inside));
+    let (f, g) = (a.mean_slopes(&case.inside), b.mean_slopes(&case.inside));
     close("slopes", f.as_slice(), g.as_slice(), t.slope);
-    let f = a.leave_one_out(prior, &case.x, &case.y.clone().into()).unwrap();
-    let g = b.leave_one_out(prior, &case.x, &case.y.clone().into()).unwrap();
+    let f = a.leave_one_out().unwrap().without_each(&case.x, &case.y.clone().into()).unwrap();
+    let g = b.leave_one_out().unwrap().without_each(&case.x, &case.y.clone().into()).unwrap();
     close("leave-one-out means", &f.mean, &g.mean, t.outside);
     close("leave-one-out deviations", &std(&f.variance), &std(&g.variance), t.outside);
 }

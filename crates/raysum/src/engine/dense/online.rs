@@ -1,12 +1,13 @@
 //! Rows that come later, or go. The dense engine keeps its rows, projected, and factorises anew:
 //! exact like everything here, and as slow as a first time.
 
-use super::{Dense, DensePosterior};
+use super::{Dense, DensePosterior, MOST_ROWS};
 use crate::data::Matrix;
-use crate::engine::{Change, Conditioned, DENSE_LIMIT, Engine, Observations, Prior, Rows};
+use crate::engine::{Change, Conditioned, Observations, Posterior, Prior, RowChanges, Rows};
 use crate::error::{Error, Result};
 use crate::linalg::Threads;
 use crate::views::Views;
+use std::sync::Arc;
 
 /// Rows are the same if they differ by less than this, in standardised units.
 const SAME: f64 = 1e-9;
@@ -19,54 +20,32 @@ struct Projected {
 
 impl DensePosterior {
     /// Fails unless these are the training rows, in order.
-    pub(super) fn check_rows(&self, prior: &Prior, x: &Matrix, y: &Observations) -> Result<()> {
+    pub(super) fn check_rows(&self, x: &Matrix, y: &Observations) -> Result<()> {
         let n = self.rows();
         if (y.targets.len(), x.rows()) != (1, n) {
             return Err(Error::NotTrainingRows { row: None });
         }
-        let own = self.training_rows(prior);
-        let given = Projected::of(prior, x, y);
+        let own = self.training_rows();
+        let given = Projected::of(self.prior(), x, y);
         match (0..n).find(|&i| !own.same(i, &given, i)) {
             Some(row) => Err(Error::NotTrainingRows { row: Some(row) }),
             None => Ok(()),
         }
     }
 
-    pub(super) fn changed(
-        &self,
-        prior: &Prior,
-        rows: &Rows<'_>,
-        change: Change,
-    ) -> Result<Conditioned> {
-        let others = Projected::new(prior, rows);
-        let rows = match change {
-            Change::Add => self.training_rows(prior).and(&others),
-            Change::Remove => self.training_rows(prior).without(&others)?,
-            Change::Replace => others,
-        };
-        let n = rows.z.rows();
-        if n == 0 {
-            return Err(Error::TooFewRows { rows: 0 });
-        }
-        if n > DENSE_LIMIT {
-            return Err(Error::RefitDue);
-        }
-        Dense::require_memory(n)?;
-        rows.condition(prior)
-    }
-
-    fn training_rows(&self, prior: &Prior) -> Projected {
+    fn training_rows(&self) -> Projected {
         let (n, shared) = (self.rows(), self.shared());
-        let z = Matrix::from_fn(n, prior.kernel.views.rows(), |i, view| shared.z[view * n + i]);
+        let z =
+            Matrix::from_fn(n, self.prior().kernel.views.rows(), |i, view| shared.z[view * n + i]);
         // y − c = K a = L L'a.
         let (l, a) = (&shared.factor, self.coefficients());
         let half: Vec<f64> = (0..n).map(|k| (k..n).map(|i| l[k * n + i] * a[i]).sum()).collect();
-        let y = |i: usize| prior.mean + (0..=i).map(|k| l[k * n + i] * half[k]).sum::<f64>();
+        let y = |i: usize| self.prior().mean + (0..=i).map(|k| l[k * n + i] * half[k]).sum::<f64>();
         let weights = &shared.weights;
-        let noise = |i: usize| shared.noise[i] * weights[i] - prior.noise_variance;
+        let noise = |i: usize| shared.noise[i] * weights[i] - self.prior().noise_variance;
         let noise: Vec<f64> = (0..n).map(noise).collect();
         // Computed back from a sum with σ²: what is far below it is rounding.
-        let known = noise.iter().any(|s| *s > 1e-12 * prior.noise_variance);
+        let known = noise.iter().any(|s| *s > 1e-12 * self.prior().noise_variance);
         let observations = Observations {
             targets: vec![(0..n).map(y).collect()],
             weights: weights.iter().any(|w| *w != 1.0).then(|| weights.clone()),
@@ -76,9 +55,29 @@ impl DensePosterior {
     }
 }
 
+impl RowChanges for DensePosterior {
+    fn change(&self, rows: &Rows<'_>, change: Change) -> Result<Conditioned> {
+        let others = Projected::new(self.prior(), rows)?;
+        let rows = match change {
+            Change::Add => self.training_rows().and(&others),
+            Change::Remove => self.training_rows().without(&others)?,
+            Change::Replace => others,
+        };
+        let n = rows.z.rows();
+        if n == 0 {
+            return Err(Error::TooFewRows { rows: 0 });
+        }
+        if n > MOST_ROWS {
+            return Err(Error::RefitDue);
+        }
+        Dense::require_memory(n)?;
+        rows.condition(self.shared_prior())
+    }
+}
+
 impl Projected {
-    fn new(prior: &Prior, rows: &Rows<'_>) -> Self {
-        Self::of(prior, &rows.x.block(0..rows.x.len()), rows.observations)
+    fn new(prior: &Prior, rows: &Rows<'_>) -> Result<Self> {
+        Ok(Self::of(prior, &rows.x.block(0..rows.x.len())?, rows.observations))
     }
 
     fn of(prior: &Prior, x: &Matrix, observations: &Observations) -> Self {
@@ -114,11 +113,12 @@ impl Projected {
             && self.z.row(i).iter().zip(others.z.row(k)).all(|(a, b)| close(*a, *b))
     }
 
-    /// The posterior given these rows: what is left of the projections to do is nothing.
-    fn condition(self, prior: &Prior) -> Result<Conditioned> {
+    /// The posterior given these rows, which need no further projection.
+    fn condition(self, prior: &Arc<Prior>) -> Result<Conditioned> {
         let views = self.z.columns();
-        let mut projected = prior.clone();
+        let mut projected = (**prior).clone();
         projected.kernel.views = Views::axes(views, views);
-        Dense::new(self.z, self.observations).posterior(&projected)
+        let mut engine = Dense::new(self.z, self.observations);
+        engine.conditioned(&projected, prior)?.pop().ok_or(Error::NoTargets)
     }
 }

@@ -3,13 +3,13 @@
 mod draw;
 mod slopes;
 
-use super::{NAME, tiles};
+use super::{NAME, gradient};
 use crate::data::Matrix;
-use crate::engine::weight::Statistics;
 use crate::engine::{
-    Change, Conditioned, Draw, Marginals, Observations, Posterior, Prior, Rows, Tensor,
+    Components, Draws, LeaveOneOut, Marginals, Observations, Posterior, Prior, RowChanges, Tensor,
+    VarianceSlopes, tiles,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg::{self, Threads, dot};
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use std::sync::Arc;
 /// f given the training rows, by dense algebra.
 #[derive(Debug)]
 pub struct DensePosterior {
+    prior: Arc<Prior>,
     /// What does not depend on the target.
     shared: Arc<Shared>,
     /// a = K⁻¹(y − c).
@@ -39,8 +40,8 @@ pub(super) struct Shared {
 }
 
 impl DensePosterior {
-    pub(super) fn new(shared: Arc<Shared>, a: Vec<f64>) -> Self {
-        Self { shared, a }
+    pub(super) fn new(prior: Arc<Prior>, shared: Arc<Shared>, a: Vec<f64>) -> Self {
+        Self { prior, shared, a }
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -51,22 +52,21 @@ impl DensePosterior {
         &self.shared
     }
 
+    /// The prior, to share.
+    pub(super) fn shared_prior(&self) -> &Arc<Prior> {
+        &self.prior
+    }
+
     /// a = K⁻¹(y − c).
     pub(super) fn coefficients(&self) -> &[f64] {
         &self.a
     }
 
     /// Covariance of the training rows (n) with new rows (m) for some sub-kernels.
-    fn cross(
-        &self,
-        prior: &Prior,
-        which: std::ops::Range<usize>,
-        z_new: &[f64],
-        m: usize,
-    ) -> Vec<f64> {
+    fn cross(&self, which: Range<usize>, z_new: &[f64], m: usize) -> Vec<f64> {
         let mut out = vec![0.0; self.rows() * m];
         tiles::cross_covariance(
-            &prior.kernel,
+            &self.prior.kernel,
             which,
             (&self.shared.z, self.rows()),
             (z_new, m),
@@ -80,17 +80,18 @@ impl DensePosterior {
         cross.chunks(self.rows()).map(|k| dot(k, &self.a)).collect()
     }
 
-    /// prior − |L⁻¹k|² for each column of `cross`; rounding must not make it negative.
-    fn variances(&self, mut cross: Vec<f64>, prior: f64) -> Vec<f64> {
+    /// total − |L⁻¹k|² for each column of `cross`; rounding must not make it negative.
+    fn variances(&self, mut cross: Vec<f64>, total: f64) -> Vec<f64> {
         linalg::solve_lower(&self.shared.factor, self.rows(), &mut cross, Threads::One);
-        cross.chunks(self.rows()).map(|v| (prior - dot(v, v)).max(0.0)).collect()
+        cross.chunks(self.rows()).map(|v| (total - dot(v, v)).max(0.0)).collect()
     }
 
     /// Reads the arrays that [`Posterior::tensors`] wrote.
     pub(crate) fn from_tensors(
-        prior: &Prior,
+        prior: impl Into<Arc<Prior>>,
         tensors: &[Tensor],
     ) -> std::result::Result<Self, String> {
+        let prior = prior.into();
         let take = |name| Tensor::find(tensors, name);
         let (z, a, packed) = (take("z")?, take("a")?, take("factor")?);
         let (precision, noise, weights) = (take("precision")?, take("noise")?, take("weights")?);
@@ -120,7 +121,7 @@ impl DensePosterior {
             precision: precision.values.clone(),
             factor,
         };
-        Ok(Self::new(Arc::new(shared), a.values.clone()))
+        Ok(Self::new(prior, Arc::new(shared), a.values.clone()))
     }
 }
 
@@ -129,90 +130,33 @@ impl Posterior for DensePosterior {
         NAME
     }
 
-    fn mean(&self, prior: &Prior, x: &Matrix) -> Vec<f64> {
-        let z_new = prior.kernel.project(x, Threads::One);
-        let cross = self.cross(prior, prior.kernel.all(), &z_new, x.rows());
-        self.means(&cross).into_iter().map(|m| m + prior.mean).collect()
+    fn prior(&self) -> &Prior {
+        &self.prior
     }
 
-    fn marginals(&self, prior: &Prior, x: &Matrix) -> Marginals {
-        let z_new = prior.kernel.project(x, Threads::One);
-        let cross = self.cross(prior, prior.kernel.all(), &z_new, x.rows());
-        let mean = self.means(&cross).into_iter().map(|m| m + prior.mean).collect();
-        Marginals { mean, variance: self.variances(cross, prior.kernel.total_variance()) }
+    fn mean_of_projected(&self, z: Vec<f64>, rows: usize) -> Vec<f64> {
+        let cross = self.cross(self.prior.kernel.all(), &z, rows);
+        self.means(&cross).into_iter().map(|m| m + self.prior.mean).collect()
+    }
+
+    fn marginals(&self, x: &Matrix) -> Marginals {
+        let z_new = self.prior.kernel.project(x, Threads::One);
+        let cross = self.cross(self.prior.kernel.all(), &z_new, x.rows());
+        let mean = self.means(&cross).into_iter().map(|m| m + self.prior.mean).collect();
+        Marginals { mean, variance: self.variances(cross, self.prior.kernel.total_variance()) }
+    }
+
+    fn joint(&self, x: &Matrix) -> (Vec<f64>, Matrix) {
+        self.joint_of(self.prior.kernel.all(), x)
     }
 
     fn joint_width(&self) -> usize {
         self.rows()
     }
 
-    fn joint(&self, prior: &Prior, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix) {
-        let (n, m) = (self.rows(), x.rows());
-        let z_new = prior.kernel.project(x, Threads::All);
-        let mut cross = self.cross(prior, which.clone(), &z_new, m);
-        let mean = self.means(&cross);
-        let mut covariance = vec![0.0; m * m];
-        tiles::kernel_matrix(&prior.kernel, which, &z_new, m, &mut covariance);
-        linalg::solve_lower(&self.shared.factor, n, &mut cross, Threads::All);
-        linalg::subtract_gram(&mut covariance, &cross, n, Threads::All);
-        let full = Matrix::from_fn(m, m, |i, j| {
-            let value = covariance[i.min(j) * m + i.max(j)];
-            if i == j { value.max(0.0) } else { value }
-        });
-        (mean, full)
-    }
-
-    fn components(&self, prior: &Prior, x: &Matrix) -> Vec<Marginals> {
-        let z_new = prior.kernel.project(x, Threads::One);
-        prior
-            .kernel
-            .all()
-            .map(|j| {
-                let cross = self.cross(prior, j..j + 1, &z_new, x.rows());
-                let mean = self.means(&cross);
-                Marginals { mean, variance: self.variances(cross, prior.kernel.variances[j]) }
-            })
-            .collect()
-    }
-
-    fn mean_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix {
-        let z_new = prior.kernel.project(x, Threads::One);
-        tiles::mean_slopes(&prior.kernel, (&self.shared.z, &self.a), (&z_new, x.rows()))
-    }
-
-    fn variance_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix {
-        self.slopes_of_variance(prior, x)
-    }
-
-    fn draw(&self, prior: &Prior, seed: u64, index: u32) -> Draw {
-        self.draw_function(prior, seed, index)
-    }
-
-    fn evaluate_draws(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {
-        self.evaluate_functions(prior, draws, x)
-    }
-
-    fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &Observations) -> Result<Marginals> {
-        self.check_rows(prior, x, y)?;
-        let (n, y) = (self.rows(), &y.targets[0]);
-        let Shared { precision, noise, .. } = self.shared.as_ref();
-        // Rasmussen and Williams, eq. 5.12: of y, so the noise is taken off the variance.
-        let mean = (0..n).map(|i| y[i] - self.a[i] / precision[i]).collect();
-        let variance = (0..n).map(|i| (1.0 / precision[i] - noise[i]).max(0.0)).collect();
-        Ok(Marginals { mean, variance })
-    }
-
-    fn change(
-        &self,
-        prior: &Prior,
-        statistics: Option<&Statistics>,
-        rows: &Rows<'_>,
-        change: Change,
-    ) -> Result<Conditioned> {
-        match statistics {
-            Some(_) => Err(Error::NotForThisModel { part: None }),
-            None => self.changed(prior, rows, change),
-        }
+    fn mean_slopes(&self, x: &Matrix) -> Matrix {
+        let z_new = self.prior.kernel.project(x, Threads::One);
+        gradient::mean_slopes(&self.prior.kernel, (&self.shared.z, &self.a), (&z_new, x.rows()))
     }
 
     fn tensors(&self) -> Vec<Tensor> {
@@ -227,5 +171,65 @@ impl Posterior for DensePosterior {
             Tensor::new("precision", vec![n], precision.clone()),
             Tensor::new("factor", vec![packed.len()], packed),
         ]
+    }
+
+    fn components(&self) -> Option<&dyn Components> {
+        Some(self)
+    }
+
+    fn variance_slopes(&self) -> Option<&dyn VarianceSlopes> {
+        Some(self)
+    }
+
+    fn draws(&self) -> Option<&dyn Draws> {
+        Some(self)
+    }
+
+    fn leave_one_out(&self) -> Option<&dyn LeaveOneOut> {
+        Some(self)
+    }
+
+    fn row_changes(&self) -> Option<&dyn RowChanges> {
+        Some(self)
+    }
+}
+
+impl Components for DensePosterior {
+    fn marginals_of_each(&self, x: &Matrix) -> Vec<Marginals> {
+        let z_new = self.prior.kernel.project(x, Threads::One);
+        let component = |j: usize| {
+            let cross = self.cross(j..j + 1, &z_new, x.rows());
+            let mean = self.means(&cross);
+            Marginals { mean, variance: self.variances(cross, self.prior.kernel.variances[j]) }
+        };
+        self.prior.kernel.all().map(component).collect()
+    }
+
+    fn joint_of(&self, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix) {
+        let (n, m) = (self.rows(), x.rows());
+        let z_new = self.prior.kernel.project(x, Threads::All);
+        let mut cross = self.cross(which.clone(), &z_new, m);
+        let mean = self.means(&cross);
+        let mut covariance = vec![0.0; m * m];
+        tiles::kernel_matrix(&self.prior.kernel, which, &z_new, m, &mut covariance);
+        linalg::solve_lower(&self.shared.factor, n, &mut cross, Threads::All);
+        linalg::subtract_gram(&mut covariance, &cross, n, Threads::All);
+        let full = Matrix::from_fn(m, m, |i, j| {
+            let value = covariance[i.min(j) * m + i.max(j)];
+            if i == j { value.max(0.0) } else { value }
+        });
+        (mean, full)
+    }
+}
+
+impl LeaveOneOut for DensePosterior {
+    fn without_each(&self, x: &Matrix, y: &Observations) -> Result<Marginals> {
+        self.check_rows(x, y)?;
+        let (n, y) = (self.rows(), &y.targets[0]);
+        let Shared { precision, noise, .. } = self.shared.as_ref();
+        // Rasmussen and Williams, eq. 5.12: of y, so the noise is taken off the variance.
+        let mean = (0..n).map(|i| y[i] - self.a[i] / precision[i]).collect();
+        let variance = (0..n).map(|i| (1.0 / precision[i] - noise[i]).max(0.0)).collect();
+        Ok(Marginals { mean, variance })
     }
 }

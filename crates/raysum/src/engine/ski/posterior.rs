@@ -17,10 +17,10 @@ use super::grid::Grid;
 use super::system::System;
 use super::{NAME, Ski, SkiOptions, factor};
 use crate::data::Matrix;
-use crate::engine::dense::tiles;
-use crate::engine::weight::Statistics;
+use crate::engine::tiles;
 use crate::engine::{
-    Change, Conditioned, Draw, Engine, Marginals, Observations, Posterior, Prior, Rows, Tensor,
+    Change, Components, Conditioned, Draws, Engine, LeaveOneOut, Marginals, Observations,
+    Posterior, Prior, RowChanges, Rows, Tensor, VarianceSlopes,
 };
 use crate::error::{Error, Result};
 use crate::linalg::{Threads, dot};
@@ -55,6 +55,7 @@ struct Shared {
 /// f given the training rows, on the grids.
 #[derive(Debug)]
 pub struct SkiPosterior {
+    prior: Arc<Prior>,
     shared: Arc<Shared>,
     /// a.
     mean: Loads,
@@ -91,7 +92,12 @@ impl Loads {
 
 impl SkiPosterior {
     /// One posterior per target.
-    pub(super) fn all(system: System, options: &SkiOptions, seed: u64) -> Vec<Conditioned> {
+    pub(super) fn all(
+        system: System,
+        prior: &Arc<Prior>,
+        options: &SkiOptions,
+        seed: u64,
+    ) -> Vec<Conditioned> {
         let System { operator, preconditioner, solved, log_marginal_likelihoods, .. } = system;
         let r = factor::low_rank(&operator, seed);
         let spread = |columns: &Columns| -> Vec<Vec<f64>> {
@@ -124,26 +130,21 @@ impl SkiPosterior {
             let plain = means.iter().map(own).collect();
             let mean = Loads::new(&shared.grids, &variances, 1, plain);
             let standard_error = system.standard_error;
-            (likelihood, Box::new(Self { shared: Arc::clone(&shared), mean, standard_error }))
+            let (prior, shared) = (Arc::clone(prior), Arc::clone(&shared));
+            (likelihood, Box::new(Self { prior, shared, mean, standard_error }))
         };
         log_marginal_likelihoods.into_iter().enumerate().map(conditioned).collect()
     }
 
     /// w'T Y of some sub-kernels at projected points, for columns Y: one run per point.
-    fn contract(
-        &self,
-        prior: &Prior,
-        loads: &Loads,
-        which: &Range<usize>,
-        z: &[f64],
-        m: usize,
-    ) -> Vec<f64> {
+    fn contract(&self, loads: &Loads, which: &Range<usize>, z: &[f64], m: usize) -> Vec<f64> {
         let mut out = vec![0.0; m * loads.width];
-        for (j, block) in prior.kernel.blocks().enumerate().filter(|(j, _)| which.contains(j)) {
+        for (j, block) in self.prior.kernel.blocks().enumerate().filter(|(j, _)| which.contains(j))
+        {
             let columns = (&loads.multiplied[j][..], &loads.plain[j][..]);
             for (i, out) in out.chunks_mut(loads.width).enumerate() {
                 let at = place(&block, z, m, i);
-                let variance = prior.kernel.variances[j];
+                let variance = self.prior.kernel.variances[j];
                 self.shared.grids[j].contract(&at, None, columns, variance, out);
             }
         }
@@ -151,45 +152,39 @@ impl SkiPosterior {
     }
 
     /// The prior variance of some sub-kernels at projected points, as the grid has it.
-    fn on_grid(&self, prior: &Prior, which: &Range<usize>, z: &[f64], m: usize) -> Vec<f64> {
+    fn on_grid(&self, which: &Range<usize>, z: &[f64], m: usize) -> Vec<f64> {
         let mut out = vec![0.0; m];
-        for (j, block) in prior.kernel.blocks().enumerate().filter(|(j, _)| which.contains(j)) {
+        for (j, block) in self.prior.kernel.blocks().enumerate().filter(|(j, _)| which.contains(j))
+        {
             for (i, out) in out.iter_mut().enumerate() {
                 let own = self.shared.grids[j].variance(&place(&block, z, m, i));
-                *out += prior.kernel.variances[j] * own;
+                *out += self.prior.kernel.variances[j] * own;
             }
         }
         out
     }
 
     /// Two runs per point whose dot products are the covariances that the training rows explain.
-    fn explained(
-        &self,
-        prior: &Prior,
-        which: &Range<usize>,
-        z: &[f64],
-        m: usize,
-    ) -> (Vec<f64>, Vec<f64>) {
+    fn explained(&self, which: &Range<usize>, z: &[f64], m: usize) -> (Vec<f64>, Vec<f64>) {
         // A solve that does not converge leaves it to the factor, which explains less.
         let solver = self.shared.solver.as_ref();
-        if let Some(Ok(both)) = solver.map(|s| s.explained(prior, which, z, m)) {
+        if let Some(Ok(both)) = solver.map(|s| s.explained(&self.prior, which, z, m)) {
             return both;
         }
-        let r = self.contract(prior, &self.shared.factor, which, z, m);
+        let r = self.contract(&self.shared.factor, which, z, m);
         (r.clone(), r)
     }
 
     /// The variance of the sum of some sub-kernels' functions, given what is explained of it.
     fn variances(
         &self,
-        prior: &Prior,
         which: &Range<usize>,
         (z, m): (&[f64], usize),
         (left, right): (&[f64], &[f64]),
     ) -> Vec<f64> {
         let run = left.len() / m.max(1);
-        let total: f64 = prior.kernel.variances[which.clone()].iter().sum();
-        let own = self.on_grid(prior, which, z, m).into_iter().enumerate().map(|(i, own)| {
+        let total: f64 = self.prior.kernel.variances[which.clone()].iter().sum();
+        let own = self.on_grid(which, z, m).into_iter().enumerate().map(|(i, own)| {
             let at = i * run..(i + 1) * run;
             // Interpolation leaves out or adds a little; what it leaves out is not explained.
             (own.max(total) - dot(&left[at.clone()], &right[at])).max(0.0)
@@ -198,32 +193,31 @@ impl SkiPosterior {
     }
 
     /// Mean (without c) and variance of the sum of some sub-kernels' functions.
-    fn sum(&self, prior: &Prior, which: &Range<usize>, z: &[f64], m: usize) -> Marginals {
-        let (left, right) = self.explained(prior, which, z, m);
+    fn sum(&self, which: &Range<usize>, z: &[f64], m: usize) -> Marginals {
+        let (left, right) = self.explained(which, z, m);
         Marginals {
-            mean: self.contract(prior, &self.mean, which, z, m),
-            variance: self.variances(prior, which, (z, m), (&left, &right)),
+            mean: self.contract(&self.mean, which, z, m),
+            variance: self.variances(which, (z, m), (&left, &right)),
         }
     }
 
     /// The slopes of w'T Y along every view, each reduced to a number.
     fn slopes(
         &self,
-        prior: &Prior,
         loads: &Loads,
         z: &[f64],
         m: usize,
         reduce: impl Fn(usize, &[f64]) -> f64,
     ) -> Matrix {
-        let mut out = Matrix::zeros(m, prior.kernel.views.rows());
+        let mut out = Matrix::zeros(m, self.prior.kernel.views.rows());
         let mut own = vec![0.0; loads.width];
-        for (j, block) in prior.kernel.blocks().enumerate() {
+        for (j, block) in self.prior.kernel.blocks().enumerate() {
             let columns = (&loads.multiplied[j][..], &loads.plain[j][..]);
             for i in 0..m {
                 let at = place(&block, z, m, i);
                 for (axis, view) in block.clone().enumerate() {
                     own.fill(0.0);
-                    let variance = prior.kernel.variances[j];
+                    let variance = self.prior.kernel.variances[j];
                     self.shared.grids[j].contract(&at, Some(axis), columns, variance, &mut own);
                     out[(i, view)] = reduce(i, &own);
                 }
@@ -233,14 +227,8 @@ impl SkiPosterior {
     }
 
     /// Fails unless the rows' coefficients K⁻¹(y − c), spread onto the grids, are those of the fit.
-    fn check_rows(
-        &self,
-        prior: &Prior,
-        z: &[f64],
-        m: usize,
-        coefficient: impl Fn(usize) -> f64,
-    ) -> Result<()> {
-        for (j, block) in prior.kernel.blocks().enumerate() {
+    fn check_rows(&self, z: &[f64], m: usize, coefficient: impl Fn(usize) -> f64) -> Result<()> {
+        for (j, block) in self.prior.kernel.blocks().enumerate() {
             let (grid, known) = (&self.shared.grids[j], &self.mean.plain[j]);
             let mut found = vec![0.0; known.len()];
             let mut size = 0.0;
@@ -268,21 +256,28 @@ impl Posterior for SkiPosterior {
         NAME
     }
 
+    fn prior(&self) -> &Prior {
+        &self.prior
+    }
+
     fn standard_error(&self) -> f64 {
         self.standard_error
     }
 
-    fn mean(&self, prior: &Prior, x: &Matrix) -> Vec<f64> {
-        let z = prior.kernel.project(x, Threads::One);
-        let mean = self.contract(prior, &self.mean, &(prior.kernel.all()), &z, x.rows());
-        mean.into_iter().map(|m| m + prior.mean).collect()
+    fn mean_of_projected(&self, z: Vec<f64>, rows: usize) -> Vec<f64> {
+        let mean = self.contract(&self.mean, &self.prior.kernel.all(), &z, rows);
+        mean.into_iter().map(|m| m + self.prior.mean).collect()
     }
 
-    fn marginals(&self, prior: &Prior, x: &Matrix) -> Marginals {
-        let z = prior.kernel.project(x, Threads::One);
-        let mut f = self.sum(prior, &(prior.kernel.all()), &z, x.rows());
-        f.mean.iter_mut().for_each(|m| *m += prior.mean);
+    fn marginals(&self, x: &Matrix) -> Marginals {
+        let z = self.prior.kernel.project(x, Threads::One);
+        let mut f = self.sum(&self.prior.kernel.all(), &z, x.rows());
+        f.mean.iter_mut().for_each(|m| *m += self.prior.mean);
         f
+    }
+
+    fn joint(&self, x: &Matrix) -> (Vec<f64>, Matrix) {
+        self.joint_of(self.prior.kernel.all(), x)
     }
 
     fn joint_width(&self) -> usize {
@@ -290,15 +285,52 @@ impl Posterior for SkiPosterior {
         if solver.is_some() { (*rows).max(factor.width) } else { factor.width }
     }
 
-    fn joint(&self, prior: &Prior, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix) {
+    fn mean_slopes(&self, x: &Matrix) -> Matrix {
+        let z = self.prior.kernel.project(x, Threads::One);
+        self.slopes(&self.mean, &z, x.rows(), |_, own| own[0])
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        self.arrays()
+    }
+
+    fn components(&self) -> Option<&dyn Components> {
+        Some(self)
+    }
+
+    fn variance_slopes(&self) -> Option<&dyn VarianceSlopes> {
+        Some(self)
+    }
+
+    fn draws(&self) -> Option<&dyn Draws> {
+        Some(self)
+    }
+
+    fn leave_one_out(&self) -> Option<&dyn LeaveOneOut> {
+        Some(self)
+    }
+
+    fn row_changes(&self) -> Option<&dyn RowChanges> {
+        Some(self)
+    }
+}
+
+impl Components for SkiPosterior {
+    fn marginals_of_each(&self, x: &Matrix) -> Vec<Marginals> {
+        let z = self.prior.kernel.project(x, Threads::One);
+        let one = |j: usize| self.sum(&(j..j + 1), &z, x.rows());
+        self.prior.kernel.all().map(one).collect()
+    }
+
+    fn joint_of(&self, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix) {
         let m = x.rows();
-        let z = prior.kernel.project(x, Threads::All);
-        let (left, right) = self.explained(prior, &which, &z, m);
-        let variances = self.variances(prior, &which, (&z, m), (&left, &right));
-        let mean = self.contract(prior, &self.mean, &which, &z, m);
+        let z = self.prior.kernel.project(x, Threads::All);
+        let (left, right) = self.explained(&which, &z, m);
+        let variances = self.variances(&which, (&z, m), (&left, &right));
+        let mean = self.contract(&self.mean, &which, &z, m);
         let run = left.len() / m.max(1);
         let mut covariance = vec![0.0; m * m];
-        tiles::kernel_matrix(&prior.kernel, which, &z, m, &mut covariance);
+        tiles::kernel_matrix(&self.prior.kernel, which, &z, m, &mut covariance);
         let full = Matrix::from_fn(m, m, |i, j| {
             let (i, j) = (i.min(j), i.max(j));
             if i == j {
@@ -309,56 +341,41 @@ impl Posterior for SkiPosterior {
         });
         (mean, full)
     }
+}
 
-    fn components(&self, prior: &Prior, x: &Matrix) -> Vec<Marginals> {
-        let z = prior.kernel.project(x, Threads::One);
-        let one = |j: usize| self.sum(prior, &(j..j + 1), &z, x.rows());
-        (prior.kernel.all()).map(one).collect()
-    }
-
-    fn mean_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix {
-        let z = prior.kernel.project(x, Threads::One);
-        self.slopes(prior, &self.mean, &z, x.rows(), |_, own| own[0])
-    }
-
-    fn variance_slopes(&self, prior: &Prior, x: &Matrix) -> Matrix {
-        let (z, m) = (prior.kernel.project(x, Threads::One), x.rows());
+impl VarianceSlopes for SkiPosterior {
+    fn slopes_of_variance(&self, x: &Matrix) -> Matrix {
+        let (z, m) = (self.prior.kernel.project(x, Threads::One), x.rows());
         let solver = self.shared.solver.as_ref();
-        if let Some(Ok(slopes)) = solver.map(|s| s.variance_slopes(prior, &z, m)) {
+        if let Some(Ok(slopes)) = solver.map(|s| s.variance_slopes(&self.prior, &z, m)) {
             return slopes;
         }
         let factor = &self.shared.factor;
-        let r = self.contract(prior, factor, &(prior.kernel.all()), &z, m);
+        let r = self.contract(factor, &self.prior.kernel.all(), &z, m);
         let run = factor.width;
-        self.slopes(prior, factor, &z, m, |i, own| -2.0 * dot(own, &r[i * run..(i + 1) * run]))
+        self.slopes(factor, &z, m, |i, own| -2.0 * dot(own, &r[i * run..(i + 1) * run]))
     }
+}
 
-    fn draw(&self, prior: &Prior, seed: u64, index: u32) -> Draw {
-        self.draw_function(prior, seed, index)
-    }
-
-    fn evaluate_draws(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {
-        self.evaluate_functions(prior, draws, x)
-    }
-
-    fn leave_one_out(&self, prior: &Prior, x: &Matrix, y: &Observations) -> Result<Marginals> {
+impl LeaveOneOut for SkiPosterior {
+    fn without_each(&self, x: &Matrix, y: &Observations) -> Result<Marginals> {
         let ([target], true) = (&y.targets[..], x.rows() == self.shared.rows) else {
             return Err(Error::NotTrainingRows { row: None });
         };
         memory::require(
             format_args!("leave-one-out of {} rows with the ski engine", x.rows()),
-            memory::count(&[&[x.rows(), 2 * self.joint_width() + prior.kernel.views.rows()]]),
+            memory::count(&[&[x.rows(), 2 * self.joint_width() + self.prior.kernel.views.rows()]]),
         )?;
-        let (total, all) = (prior.kernel.total_variance(), prior.kernel.all());
-        let z = prior.kernel.project(x, Threads::All);
-        let mut f = self.sum(prior, &all, &z, x.rows());
-        f.mean.iter_mut().for_each(|m| *m += prior.mean);
-        let on_grid = self.on_grid(prior, &all, &z, x.rows());
+        let (total, all) = (self.prior.kernel.total_variance(), self.prior.kernel.all());
+        let z = self.prior.kernel.project(x, Threads::All);
+        let mut f = self.sum(&all, &z, x.rows());
+        f.mean.iter_mut().for_each(|m| *m += self.prior.mean);
+        let on_grid = self.on_grid(&all, &z, x.rows());
         let kink = self.shared.grids.iter().any(Grid::has_kink);
         let missing = |own: &f64| if kink { (total - own).max(0.0) } else { 0.0 };
         let missing: Vec<f64> = on_grid.iter().map(missing).collect();
-        let noise = |i: usize| y.variance(i, prior.noise_variance) / y.weight(i) + missing[i];
-        self.check_rows(prior, &z, x.rows(), |i| (target[i] - f.mean[i]) / noise(i))?;
+        let noise = |i: usize| y.variance(i, self.prior.noise_variance) / y.weight(i) + missing[i];
+        self.check_rows(&z, x.rows(), |i| (target[i] - f.mean[i]) / noise(i))?;
         let mut loo = Marginals { mean: Vec::new(), variance: Vec::new() };
         for i in 0..x.rows() {
             // Dropping row i divides its residual and its variance by 1 − h_i; no variance comes
@@ -370,28 +387,19 @@ impl Posterior for SkiPosterior {
         }
         Ok(loo)
     }
+}
 
-    fn change(
-        &self,
-        prior: &Prior,
-        statistics: Option<&Statistics>,
-        rows: &Rows<'_>,
-        change: Change,
-    ) -> Result<Conditioned> {
-        match (statistics, change) {
-            (Some(_), _) => Err(Error::NotForThisModel { part: None }),
+impl RowChanges for SkiPosterior {
+    fn change(&self, rows: &Rows<'_>, change: Change) -> Result<Conditioned> {
+        match change {
             // The rows so far are not kept.
-            (None, Change::Add | Change::Remove) => Err(Error::RowsNotKept),
-            (None, Change::Replace) => {
+            Change::Add | Change::Remove => Err(Error::RowsNotKept),
+            Change::Replace => {
                 let Shared { options, seed, .. } = self.shared.as_ref();
                 let y = rows.observations.clone();
-                Ski::new(rows.x.clone(), y, options.clone(), *seed).posterior(prior)
+                Ski::new(rows.x.clone(), y, options.clone(), *seed).posterior(&self.prior)
             }
         }
-    }
-
-    fn tensors(&self) -> Vec<Tensor> {
-        self.arrays()
     }
 }
 

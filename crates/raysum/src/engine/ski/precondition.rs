@@ -8,7 +8,7 @@
 use super::columns::{Columns, LANES, sum_of_blocks};
 use super::operator::Operator;
 use crate::engine::Prior;
-use crate::engine::dense::tiles;
+use crate::engine::tiles;
 use crate::error::Result;
 use crate::linalg::{self, Threads};
 use crate::rng::{Purpose, stream};

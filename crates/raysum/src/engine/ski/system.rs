@@ -141,7 +141,7 @@ pub(super) fn operator(
 ) -> Result<Operator> {
     let (n, kernel) = (rows.len(), &prior.kernel);
     kernel.check_products(NAME)?;
-    let mut positions = project(rows, prior);
+    let mut positions = project(rows, prior)?;
     let mut grids = Vec::with_capacity(kernel.degrees.len());
     for block in kernel.blocks() {
         let spacing = lattice::spacing(kernel.sub_kernel, tolerance(prior, n, block.len()));
@@ -166,19 +166,20 @@ pub(super) fn operator(
 }
 
 /// z = W x of all rows: one run per view.
-fn project(rows: &StandardRows<'_>, prior: &Prior) -> Vec<f64> {
+fn project(rows: &StandardRows<'_>, prior: &Prior) -> Result<Vec<f64>> {
     let (n, views) = (rows.len(), prior.kernel.views.rows());
     let size = 1024;
     let parts = in_streams(n, size, n.div_ceil(size).max(1), Vec::new, |z, range| {
-        *z = prior.kernel.project(&rows.block(range), Threads::One);
-    });
+        *z = prior.kernel.project(&rows.block(range)?, Threads::One);
+        Ok(())
+    })?;
     let mut all = vec![0.0; n * views];
     for (range, part) in blocks(n, size).zip(parts) {
         for (view, run) in part.chunks(range.len()).enumerate() {
             all[view * n + range.start..view * n + range.end].copy_from_slice(run);
         }
     }
-    all
+    Ok(all)
 }
 
 /// What the likelihood has of the noise beside A: log|2πD|, where D = S⁻².

@@ -7,10 +7,11 @@
 
 use super::features::FeatureMap;
 use super::posterior::{WeightPosterior, left_out_share};
-use super::statistics::Statistics;
 use super::{NATS, Weight, in_streams};
 use crate::basis::Occupancy;
-use crate::engine::{Change, Conditioned, Prior, Rows, Summary};
+use crate::engine::{
+    Change, Conditioned, Mergeable, Posterior, Prior, RowChanges, Rows, Statistics, Summary, Tensor,
+};
 use crate::error::{Error, Result};
 use crate::linalg::Threads;
 use crate::scale::StandardRows;
@@ -32,30 +33,53 @@ fn negligible_share(prior: &Prior) -> f64 {
 }
 
 /// The statistics of some rows under these features.
-fn statistics_of(map: &FeatureMap, prior: &Prior, rows: &Rows<'_>) -> Statistics {
+fn statistics_of(map: &FeatureMap, prior: &Prior, rows: &Rows<'_>) -> Result<Statistics> {
     Weight::new(rows.x.clone(), rows.observations).statistics(map, prior)
 }
 
-impl WeightPosterior {
-    /// The statistics of the rows that the features express, and the other rows.
-    pub(super) fn summary(&self, prior: &Prior, rows: &Rows<'_>) -> Summary {
-        let rest = self.strangers(prior, rows.x);
+impl RowChanges for WeightPosterior {
+    fn change(&self, rows: &Rows<'_>, change: Change) -> Result<Conditioned> {
+        self.changed(None, rows, change)
+    }
+}
+
+impl Mergeable for WeightPosterior {
+    fn features(&self) -> usize {
+        self.map.len()
+    }
+
+    fn frame(&self) -> Vec<Tensor> {
+        self.map.tensors()
+    }
+
+    fn summarise(&self, rows: &Rows<'_>) -> Result<Summary> {
+        let rest = self.strangers(rows.x)?;
         let statistics = if rest.is_empty() {
-            statistics_of(&self.map, prior, rows)
+            statistics_of(&self.map, self.prior(), rows)?
         } else {
             let known: Vec<usize> =
                 (0..rows.x.len()).filter(|i| rest.binary_search(i).is_err()).collect();
-            let x = rows.x.gather(&known);
+            let x = rows.x.gather(&known)?;
             let (x, observations) = (&rows.x.same_scale(&x), &rows.observations.gather(&known));
-            statistics_of(&self.map, prior, &Rows { x, observations })
+            statistics_of(&self.map, self.prior(), &Rows { x, observations })?
         };
-        Summary { statistics: Some(statistics), rest }
+        Ok(Summary { statistics, rest })
     }
 
-    /// The posterior after statistics under its features and some more rows have come or gone.
-    pub(super) fn changed(
+    fn merge(
         &self,
-        prior: &Prior,
+        statistics: &Statistics,
+        rest: &Rows<'_>,
+        change: Change,
+    ) -> Result<Conditioned> {
+        self.changed(Some(statistics), rest, change)
+    }
+}
+
+impl WeightPosterior {
+    /// The posterior after statistics under its features and some more rows have come or gone.
+    fn changed(
+        &self,
         statistics: Option<&Statistics>,
         rows: &Rows<'_>,
         change: Change,
@@ -72,46 +96,46 @@ impl WeightPosterior {
             // Rows that go were expressed by the features once.
             let change = if change == Change::Remove { change } else { Change::Add };
             if change == Change::Add {
-                (map, sums) = self.extended(prior, rows.x, &sums)?;
+                (map, sums) = self.extended(rows.x, &sums)?;
             }
-            sums.change(&statistics_of(&map, prior, rows), change)?;
+            sums.change(&statistics_of(&map, self.prior(), rows)?, change)?;
         }
         if sums.rows == 0 {
             return Err(Error::TooFewRows { rows: 0 });
         }
-        Ok(Self::one(map, &sums, prior)?.conditioned())
+        Ok(Self::one(map, &sums, self.shared_prior())?.conditioned())
     }
 
     /// The rows that the features do not express, in order.
-    fn strangers(&self, prior: &Prior, rows: &StandardRows<'_>) -> Vec<usize> {
-        let most = negligible_share(prior);
+    fn strangers(&self, rows: &StandardRows<'_>) -> Result<Vec<usize>> {
+        let most = negligible_share(self.prior());
         let beyond = |phi: &[f64]| {
             let mut blocks = self.map.blocks.iter();
             blocks.any(|block| left_out_share(&phi[block.features.clone()]) > most)
         };
         let parts = in_streams(rows.len(), 256, 8, Vec::new, |found: &mut Vec<usize>, range| {
-            let phi = self.features(prior, &rows.block(range.clone()));
+            let phi = self.features_of(&rows.block(range.clone())?);
             let rows = range.zip(phi.chunks(self.map.len().max(1)));
             found.extend(rows.filter(|(_, phi)| beyond(phi)).map(|(i, _)| i));
-        });
+            Ok(())
+        })?;
         let mut all: Vec<usize> = parts.into_iter().flatten().collect();
         all.sort_unstable();
-        all
+        Ok(all)
     }
 
     /// Features that express these rows too, and statistics under them.
     fn extended(
         &self,
-        prior: &Prior,
         rows: &StandardRows<'_>,
         statistics: &Statistics,
     ) -> Result<(Arc<FeatureMap>, Statistics)> {
-        let x = rows.block(0..rows.len());
-        let z = prior.kernel.project(&x, Threads::One);
-        let phi = self.features(prior, &x);
+        let x = rows.block(0..rows.len())?;
+        let z = self.prior().kernel.project(&x, Threads::One);
+        let phi = self.features_of(&x);
         let p = self.map.len();
         let mut news: Vec<Option<(Occupancy, f64)>> = vec![None; self.map.views.len()];
-        let most = negligible_share(prior);
+        let most = negligible_share(self.prior());
         for block in &self.map.blocks {
             let own = |i: usize| &phi[i * p..][block.features.clone()];
             let beyond: Vec<usize> =

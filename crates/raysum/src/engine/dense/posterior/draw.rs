@@ -7,18 +7,18 @@
 
 use super::DensePosterior;
 use crate::data::Matrix;
-use crate::engine::Prior;
+use crate::engine::Draws;
 use crate::engine::path::{Draw, add_paths, evaluate_prior};
 use crate::linalg::{self, Threads, dot};
 
-impl DensePosterior {
+impl Draws for DensePosterior {
     /// A path per sub-kernel, and K⁻¹(y − c − h(X) − ε).
-    pub(super) fn draw_function(&self, prior: &Prior, seed: u64, index: u32) -> Draw {
+    fn draw(&self, seed: u64, index: u32) -> Draw {
         let n = self.rows();
-        Draw::conditioned(prior, seed, index, |paths, normal| {
+        Draw::conditioned(&self.prior, seed, index, |paths, normal| {
             let mut values: Vec<f64> =
                 self.shared.noise.iter().map(|noise| noise.sqrt() * normal()).collect();
-            add_paths(&prior.kernel, paths, &self.shared.z, &mut values);
+            add_paths(&self.prior.kernel, paths, &self.shared.z, &mut values);
             linalg::solve_lower(&self.shared.factor, n, &mut values, Threads::One);
             linalg::solve_lower_transposed(&self.shared.factor, n, &mut values, Threads::One);
             values.iter_mut().zip(&self.a).for_each(|(v, a)| *v = a - *v);
@@ -26,10 +26,10 @@ impl DensePosterior {
         })
     }
 
-    pub(super) fn evaluate_functions(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {
-        let z = prior.kernel.views.project_each(x);
-        let cross = self.cross(prior, 0..prior.kernel.degrees.len(), &z, x.rows());
-        let mut out = evaluate_prior(prior, draws, x);
+    fn evaluate_draws(&self, draws: &[Draw], x: &Matrix) -> Matrix {
+        let z = self.prior.kernel.views.project_each(x);
+        let cross = self.cross(self.prior.kernel.all(), &z, x.rows());
+        let mut out = evaluate_prior(&self.prior, draws, x);
         for (s, draw) in draws.iter().enumerate() {
             for (out, k) in out.row_mut(s).iter_mut().zip(cross.chunks(self.rows())) {
                 *out += dot(k, &draw.weights);

@@ -1,24 +1,27 @@
 //! The slope of the dense posterior's variance.
 
-use super::{DensePosterior, tiles};
+use super::{DensePosterior, gradient};
 use crate::data::Matrix;
-use crate::engine::Prior;
+use crate::engine::VarianceSlopes;
 use crate::linalg::{self, Threads};
 
-impl DensePosterior {
+impl VarianceSlopes for DensePosterior {
     /// var = k(x, x) − k'K⁻¹k, so ∂var/∂z = −2 (K⁻¹k)'∂k/∂z: the slope of a mean with coefficients
     /// K⁻¹k, which are each row's own.
-    pub(super) fn slopes_of_variance(&self, prior: &Prior, x: &Matrix) -> Matrix {
+    fn slopes_of_variance(&self, x: &Matrix) -> Matrix {
         let (n, m) = (self.rows(), x.rows());
-        let z = prior.kernel.project(x, Threads::One);
-        let mut solved = self.cross(prior, 0..prior.kernel.degrees.len(), &z, m);
+        let z = self.prior.kernel.project(x, Threads::One);
+        let mut solved = self.cross(self.prior.kernel.all(), &z, m);
         linalg::solve_lower(&self.shared.factor, n, &mut solved, Threads::One);
         linalg::solve_lower_transposed(&self.shared.factor, n, &mut solved, Threads::One);
-        let mut out = Matrix::zeros(m, prior.kernel.views.rows());
+        let mut out = Matrix::zeros(m, self.prior.kernel.views.rows());
         for (i, coefficients) in solved.chunks(n).enumerate() {
             let own: Vec<f64> = z.iter().skip(i).step_by(m).copied().collect();
-            let slopes =
-                tiles::mean_slopes(&prior.kernel, (&self.shared.z, coefficients), (&own, 1));
+            let slopes = gradient::mean_slopes(
+                &self.prior.kernel,
+                (&self.shared.z, coefficients),
+                (&own, 1),
+            );
             out.row_mut(i).iter_mut().zip(slopes.as_slice()).for_each(|(o, s)| *o = -2.0 * s);
         }
         out

@@ -10,7 +10,7 @@
 
 use super::{Grid, SkiPosterior};
 use crate::data::Matrix;
-use crate::engine::Prior;
+use crate::engine::Draws;
 use crate::engine::path::{Draw, evaluate_prior};
 use crate::linalg::{self, dot};
 
@@ -25,12 +25,12 @@ pub(super) struct Noise {
     places: Vec<Vec<f64>>,
 }
 
-impl SkiPosterior {
+impl Draws for SkiPosterior {
     /// A path per sub-kernel, and B'h(U) + e.
-    pub(super) fn draw_function(&self, prior: &Prior, seed: u64, index: u32) -> Draw {
+    fn draw(&self, seed: u64, index: u32) -> Draw {
         let (shared, width) = (&self.shared, self.shared.factor.width);
         let noise = shared.noise.get_or_init(|| self.noise());
-        Draw::conditioned(prior, seed, index, |paths, normal| {
+        Draw::conditioned(&self.prior, seed, index, |paths, normal| {
             let mut weights = vec![0.0; width];
             for column in noise.root.chunks(width.max(1)) {
                 let white = normal();
@@ -39,7 +39,7 @@ impl SkiPosterior {
             for (j, (path, grid)) in paths.iter().zip(&shared.grids).enumerate() {
                 let (loads, touched) = (&shared.factor.plain[j], &noise.touched[j]);
                 let mut h = vec![0.0; grid.nodes()];
-                path.add(&noise.places[j], touched, prior.kernel.variances[j].sqrt(), &mut h);
+                path.add(&noise.places[j], touched, self.prior.kernel.variances[j].sqrt(), &mut h);
                 for &node in touched {
                     let loads = &loads[node * width..(node + 1) * width];
                     weights.iter_mut().zip(loads).for_each(|(w, b)| *w += h[node] * b);
@@ -49,6 +49,23 @@ impl SkiPosterior {
         })
     }
 
+    fn evaluate_draws(&self, draws: &[Draw], x: &Matrix) -> Matrix {
+        let (m, width) = (x.rows(), self.shared.factor.width);
+        let z = self.prior.kernel.views.project_each(x);
+        let all = self.prior.kernel.all();
+        let mean = self.contract(&self.mean, &all, &z, m);
+        let r = self.contract(&self.shared.factor, &all, &z, m);
+        let mut out = evaluate_prior(&self.prior, draws, x);
+        for (s, draw) in draws.iter().enumerate() {
+            for (i, out) in out.row_mut(s).iter_mut().enumerate() {
+                *out += mean[i] - dot(&r[i * width..(i + 1) * width], &draw.weights);
+            }
+        }
+        out
+    }
+}
+
+impl SkiPosterior {
     fn noise(&self) -> Noise {
         let factor = &self.shared.factor;
         let width = factor.width;
@@ -63,20 +80,5 @@ impl SkiPosterior {
         let touched = (0..self.shared.grids.len()).map(|j| factor.touched(j)).collect();
         let places = self.shared.grids.iter().map(Grid::places).collect();
         Noise { root: linalg::symmetric_root(&covariance, width), touched, places }
-    }
-
-    pub(super) fn evaluate_functions(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {
-        let (m, width) = (x.rows(), self.shared.factor.width);
-        let z = prior.kernel.views.project_each(x);
-        let all = 0..prior.kernel.degrees.len();
-        let mean = self.contract(prior, &self.mean, &all, &z, m);
-        let r = self.contract(prior, &self.shared.factor, &all, &z, m);
-        let mut out = evaluate_prior(prior, draws, x);
-        for (s, draw) in draws.iter().enumerate() {
-            for (i, out) in out.row_mut(s).iter_mut().enumerate() {
-                *out += mean[i] - dot(&r[i * width..(i + 1) * width], &draw.weights);
-            }
-        }
-        out
     }
 }

@@ -50,7 +50,8 @@ impl SkiPosterior {
     }
 
     /// Reads the arrays of a file.
-    pub(crate) fn from_tensors(prior: &Prior, tensors: &[Tensor]) -> Words<Self> {
+    pub(crate) fn from_tensors(prior: impl Into<Arc<Prior>>, tensors: &[Tensor]) -> Words<Self> {
+        let prior = prior.into();
         let number = |name: &str| -> Words<f64> {
             let tensor = Tensor::find(tensors, name)?;
             tensor.check_shape(&[1])?;
@@ -66,7 +67,7 @@ impl SkiPosterior {
         let mut width = None;
         for (j, &degree) in prior.kernel.degrees.iter().enumerate() {
             let take = |name: &str| Tensor::find(tensors, &format!("{name}.{j}"));
-            let grid = read_grid(prior, take("lattices")?, degree)?;
+            let grid = read_grid(&prior, take("lattices")?, degree)?;
             let (own_mean, own_factor) = (take("mean")?, take("factor")?);
             own_mean.check_shape(&[grid.nodes()])?;
             let columns = *own_factor.shape.last().unwrap_or(&0);
@@ -80,7 +81,7 @@ impl SkiPosterior {
         }
         let variances = &prior.kernel.variances;
         let solver =
-            exact_variance.then(|| read_solver(prior, tensors, rows, &grids, (&options, seed)));
+            exact_variance.then(|| read_solver(&prior, tensors, rows, &grids, (&options, seed)));
         let solver = solver.transpose()?;
         let mean = Loads::new(&grids, variances, 1, mean);
         let shared = Shared {
@@ -92,7 +93,8 @@ impl SkiPosterior {
             seed,
             noise: OnceLock::new(),
         };
-        Ok(Self { shared: Arc::new(shared), mean, standard_error: number("standard_error")? })
+        let (shared, standard_error) = (Arc::new(shared), number("standard_error")?);
+        Ok(Self { prior, shared, mean, standard_error })
     }
 }
 

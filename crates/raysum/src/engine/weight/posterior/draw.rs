@@ -13,7 +13,7 @@
 use super::{WeightPosterior, left_out_share};
 use crate::basis::Basis;
 use crate::data::Matrix;
-use crate::engine::Prior;
+use crate::engine::Draws;
 use crate::engine::path::{Draw, Path};
 use crate::engine::weight::features::{Block, FeatureMap};
 use crate::linalg::{self, Threads, dot};
@@ -22,16 +22,16 @@ use crate::linalg::{self, Threads, dot};
 /// what the tables of a basis are right to. Inside the data that spares all the waves.
 const NEGLIGIBLE: f64 = 1e-9;
 
-impl WeightPosterior {
+impl Draws for WeightPosterior {
     /// A path per sub-kernel and two runs of p coefficients: w, and w − λ^½ e for where the path
     /// is added.
-    pub(super) fn draw_function(&self, prior: &Prior, seed: u64, index: u32) -> Draw {
+    fn draw(&self, seed: u64, index: u32) -> Draw {
         let (p, solution) = (self.map.len(), &self.solution);
-        Draw::conditioned(prior, seed, index, |paths, normal| {
+        Draw::conditioned(&self.prior, seed, index, |paths, normal| {
             // σ Λ^½ L⁻ᵀ times white noise has covariance Σ.
             let mut w: Vec<f64> = (0..p).map(|_| normal()).collect();
             linalg::solve_lower_transposed(&solution.factor, p, &mut w, Threads::One);
-            let sigma = prior.noise_variance.sqrt();
+            let sigma = self.prior.noise_variance.sqrt();
             for ((w, root), mean) in w.iter_mut().zip(solution.root.iter()).zip(&solution.mean) {
                 *w = mean + sigma * root * *w;
             }
@@ -44,9 +44,9 @@ impl WeightPosterior {
         })
     }
 
-    pub(super) fn evaluate_functions(&self, prior: &Prior, draws: &[Draw], x: &Matrix) -> Matrix {
+    fn evaluate_draws(&self, draws: &[Draw], x: &Matrix) -> Matrix {
         let (p, rows) = (self.map.len(), x.rows());
-        let z = prior.kernel.views.project_each(x);
+        let z = self.prior.kernel.views.project_each(x);
         let mut phi = vec![0.0; rows * p];
         self.map.apply(&self.map.locate(z.clone(), rows), &mut phi);
         // Features go to the left half, for w, or to the right one, for w − λ^½ e and a path.
@@ -67,9 +67,9 @@ impl WeightPosterior {
         for (s, draw) in draws.iter().enumerate() {
             let out = out.row_mut(s);
             for (out, halves) in out.iter_mut().zip(halves.chunks(2 * p)) {
-                *out = prior.mean + dot(halves, &draw.weights);
+                *out = self.prior.mean + dot(halves, &draw.weights);
             }
-            let blocks = self.map.blocks.iter().zip(&with_path).zip(&prior.kernel.variances);
+            let blocks = self.map.blocks.iter().zip(&with_path).zip(&self.prior.kernel.variances);
             for (((block, which), variance), path) in blocks.zip(&draw.paths) {
                 let z = &z[block.views.start * rows..block.views.end * rows];
                 path.add(z, which, variance.sqrt(), out);

@@ -2,22 +2,22 @@
 
 use super::WeightPosterior;
 use crate::data::Matrix;
-use crate::engine::Prior;
+use crate::engine::VarianceSlopes;
 use crate::linalg::{self, Threads};
 
-impl WeightPosterior {
+impl VarianceSlopes for WeightPosterior {
     /// var = φ'Σφ + Σ_j λ_j (1 − |φ_j|²), so ∂var/∂z_j = 2 φ_j'(z)·[(Σφ)_j − λ_j φ_j].
-    pub(super) fn slopes_of_variance(&self, prior: &Prior, x: &Matrix) -> Matrix {
+    fn slopes_of_variance(&self, x: &Matrix) -> Matrix {
         let (p, rows) = (self.map.len(), x.rows());
-        let z = prior.kernel.project(x, Threads::One);
+        let z = self.prior.kernel.project(x, Threads::One);
         let at = self.map.locate(z, rows);
         let mut phi = vec![0.0; rows * p];
         self.map.apply(&at, &mut phi);
         let sigma =
-            self.covariance.get_or_init(|| self.solution.covariance(prior.noise_variance).0);
+            self.covariance.get_or_init(|| self.solution.covariance(self.prior.noise_variance).0);
         let mut less = vec![0.0; rows * p];
         linalg::symmetric_product(sigma, &phi, p, &mut less);
-        let variances = self.map.spread(&prior.kernel.variances);
+        let variances = self.map.spread(&self.prior.kernel.variances);
         for (less, phi) in less.chunks_mut(p).zip(phi.chunks(p)) {
             for ((less, phi), variance) in less.iter_mut().zip(phi).zip(&variances) {
                 *less = 2.0 * (variance * phi - *less);

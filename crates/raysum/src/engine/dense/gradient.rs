@@ -1,84 +1,21 @@
-//! Passes over the lower half of the n × n kernel matrix, tile by tile: all sub-kernels are summed
-//! while a tile is in cache, so memory does not grow with their number.
+//! Gradients by passes over the kernel matrix, tile by tile: of the likelihood, and of the mean.
 //!
-//! Bits do not depend on the number of threads: tiles have fixed bounds, and sums over tiles go to
-//! a fixed number of accumulators that are added up in order.
+//! Bits do not depend on the number of threads: sums over tiles go to a fixed number of accumulators
+//! that are added up in order.
 
 use crate::data::Matrix;
 use crate::engine::AdditiveKernel;
-use crate::kernel::{Specialised, SubKernel};
+use crate::engine::tiles::{
+    COLUMNS, ROWS, View, With, add_squared_distances, row_tiles, squared_distances,
+};
+use crate::kernel::Specialised;
 use crate::linalg;
-use pulp::{Arch, NullaryFnOnce};
+use pulp::Arch;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Columns of the matrix that one task takes.
-const COLUMNS: usize = 32;
-/// Rows of a tile: with its scratch it stays in the first-level cache.
-const ROWS: usize = 256;
-/// Views of a sub-kernel from which a tile is worked through view by view, all its columns at a
-/// time: by columns first, the values of many views would not stay in the first-level cache; and
-/// the gradient's sums are worth a product of matrices.
-const MANY_VIEWS: usize = 16;
-/// Accumulators of the gradient pass.
+/// Accumulators of the likelihood's gradient.
 const ACCUMULATORS: usize = 32;
-
-/// Writes K (without noise) of the sub-kernels `which` to the lower half of `out`, column-major.
-pub(in crate::engine) fn kernel_matrix(
-    kernel: &AdditiveKernel,
-    which: Range<usize>,
-    z: &[f64],
-    n: usize,
-    out: &mut [f64],
-) {
-    let blocks: Vec<_> = kernel.blocks().collect();
-    let (blocks, variances) = (&blocks[which.clone()], &kernel.variances[which]);
-    out.par_chunks_mut(COLUMNS * n).enumerate().for_each(|(chunk, out)| {
-        let first = chunk * COLUMNS;
-        let columns = first..(first + COLUMNS).min(n);
-        for rows in row_tiles(first, n) {
-            for column in columns.clone() {
-                out[(column - first) * n..][rows.clone()].fill(0.0);
-            }
-            for (block, &variance) in blocks.iter().zip(variances) {
-                let views = View { z: &z[block.start * n..block.end * n], n };
-                let tile = ValueTile {
-                    views,
-                    columns: columns.clone(),
-                    rows: rows.clone(),
-                    variance,
-                    out,
-                };
-                Arch::new().dispatch(With(kernel.sub_kernel, tile));
-            }
-        }
-    });
-}
-
-/// Cross-covariances λ_j κ(z, z*) between n training rows and m new rows, added to `out` (n × m,
-/// column-major) for the sub-kernels `which`.
-pub(in crate::engine) fn cross_covariance(
-    kernel: &AdditiveKernel,
-    which: Range<usize>,
-    (z, n): (&[f64], usize),
-    (z_new, m): (&[f64], usize),
-    out: &mut [f64],
-) {
-    let blocks: Vec<_> = kernel.blocks().collect();
-    for rows in row_tiles(0, n) {
-        for j in which.clone() {
-            let block = blocks[j].clone();
-            let tile = CrossTile {
-                train: View { z: &z[block.start * n..block.end * n], n },
-                new: View { z: &z_new[block.start * m..block.end * m], n: m },
-                rows: rows.clone(),
-                variance: kernel.variances[j],
-                out,
-            };
-            Arch::new().dispatch(With(kernel.sub_kernel, tile));
-        }
-    }
-}
 
 /// Half the off-diagonal part of tr(B ∂K): with respect to the projected rows and to λ.
 pub(super) struct Slopes {
@@ -166,10 +103,6 @@ pub(super) fn mean_slopes(
     out
 }
 
-fn row_tiles(first: usize, n: usize) -> impl Iterator<Item = Range<usize>> {
-    (first..n).step_by(ROWS).map(move |start| start..(start + ROWS).min(n))
-}
-
 /// B on a tile, with zeros on and above the diagonal.
 fn fill_b(
     b: &mut [f64],
@@ -185,144 +118,6 @@ fn fill_b(
             let inverse = &inverse[k * a.len()..];
             for (i, b) in rows.clone().zip(b.iter_mut()) {
                 *b += below(i) * (a[i] * a[k] - inverse[i]);
-            }
-        }
-    }
-}
-
-/// A pass over a tile with its kernel. A closure in its place would be compiled by itself, without
-/// the vectors that the dispatch is for.
-struct With<T>(SubKernel, T);
-
-impl<T: Specialised> NullaryFnOnce for With<T> {
-    type Output = T::Output;
-
-    #[inline(always)]
-    fn call(self) -> T::Output {
-        self.0.specialise(self.1)
-    }
-}
-
-/// The rows of one sub-kernel's projection: D runs of n values.
-#[derive(Clone, Copy)]
-struct View<'a> {
-    z: &'a [f64],
-    n: usize,
-}
-
-impl View<'_> {
-    fn runs(&self) -> impl Iterator<Item = &[f64]> {
-        self.z.chunks(self.n)
-    }
-
-    fn is_deep(&self) -> bool {
-        self.z.len() >= MANY_VIEWS * self.n
-    }
-}
-
-/// Squared distances of `rows` to one point, whose coordinates `at` gives run by run.
-#[inline(always)]
-fn squared_distances<'s>(
-    scratch: &'s mut [f64; ROWS],
-    train: View<'_>,
-    rows: &Range<usize>,
-    at: impl Fn(usize) -> f64,
-) -> &'s mut [f64] {
-    let s = &mut scratch[..rows.len()];
-    for (a, run) in train.z.chunks(train.n).enumerate() {
-        let point = at(a);
-        let run = &run[rows.clone()];
-        if a == 0 {
-            for (s, z) in s.iter_mut().zip(run) {
-                let gap = z - point;
-                *s = gap * gap;
-            }
-        } else {
-            for (s, z) in s.iter_mut().zip(run) {
-                let gap = z - point;
-                *s += gap * gap;
-            }
-        }
-    }
-    s
-}
-
-/// Adds squared distances of `rows` to each of some of them, view by view.
-#[inline(always)]
-fn add_squared_distances(
-    scratch: &mut [[f64; ROWS]],
-    train: View<'_>,
-    rows: &Range<usize>,
-    columns: &Range<usize>,
-) {
-    for run in train.runs() {
-        let tile = &run[rows.clone()];
-        for (s, point) in scratch.iter_mut().zip(&run[columns.clone()]) {
-            for (s, z) in s.iter_mut().zip(tile) {
-                let gap = z - point;
-                *s += gap * gap;
-            }
-        }
-    }
-}
-
-struct ValueTile<'a> {
-    views: View<'a>,
-    columns: Range<usize>,
-    rows: Range<usize>,
-    variance: f64,
-    out: &'a mut [f64],
-}
-
-impl Specialised for ValueTile<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) {
-        let Self { views, columns, rows, variance, out } = self;
-        if views.is_deep() {
-            let mut all = vec![[0.0; ROWS]; columns.len()];
-            add_squared_distances(&mut all, views, &rows, &columns);
-            for (column, s) in columns.clone().zip(&all) {
-                let out = &mut out[(column - columns.start) * views.n..][rows.clone()];
-                for (o, s) in out.iter_mut().zip(s) {
-                    *o += variance * kernel(*s).0;
-                }
-            }
-            return;
-        }
-        let mut scratch = [0.0; ROWS];
-        for column in columns.clone() {
-            let s =
-                squared_distances(&mut scratch, views, &rows, |a| views.z[a * views.n + column]);
-            let out = &mut out[(column - columns.start) * views.n..][rows.clone()];
-            for (o, s) in out.iter_mut().zip(&*s) {
-                *o += variance * kernel(*s).0;
-            }
-        }
-    }
-}
-
-struct CrossTile<'a> {
-    train: View<'a>,
-    new: View<'a>,
-    rows: Range<usize>,
-    variance: f64,
-    out: &'a mut [f64],
-}
-
-impl Specialised for CrossTile<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) {
-        let Self { train, new, rows, variance, out } = self;
-        let mut scratch = [0.0; ROWS];
-        for column in 0..new.n {
-            let s = squared_distances(&mut scratch, train, &rows, |a| new.z[a * new.n + column]);
-            let out = &mut out[column * train.n..][rows.clone()];
-            for (o, s) in out.iter_mut().zip(&*s) {
-                *o += variance * kernel(*s).0;
             }
         }
     }

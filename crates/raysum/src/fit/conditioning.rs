@@ -1,0 +1,67 @@
+//! Models at the hyperparameters that a search has found, or that were given.
+
+use super::Fit;
+use super::schedule::Found;
+use super::start;
+use super::training::Training;
+use crate::config::Config;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::model::{FitReport, Model};
+use crate::parameters::{Freedom, Hyperparameters};
+
+impl Fit<'_, '_> {
+    /// Conditions on all rows at given hyperparameters, without any search: one model per target, in
+    /// order.
+    pub fn condition(
+        self,
+        data: &Dataset<'_>,
+        hyperparameters: &Hyperparameters,
+    ) -> Result<Vec<Model>> {
+        let mut models = Vec::new();
+        for data in start::groups(data, self.shared) {
+            let parameters = start::parameters(self.config, self.projections.as_ref(), &data)?;
+            parameters.check(hyperparameters)?;
+            let mut found = Found::given(parameters, hyperparameters.clone());
+            found.report.shrinkage = self.freedom.and_then(Freedom::width);
+            models.extend(condition(self.config, &Training::new(&data)?, &found)?);
+        }
+        Ok(models)
+    }
+}
+
+/// The models of all targets at the hyperparameters found.
+pub(super) fn condition(
+    config: &Config,
+    training: &Training<'_>,
+    found: &Found,
+) -> Result<Vec<Model>> {
+    let prior = found.parameters.prior(&found.hyperparameters);
+    let mut problem = training.whole(config)?;
+    let correction = problem
+        .correction
+        .as_ref()
+        .map_or(0.0, |correction| correction.of_one(prior.noise_variance));
+    let mut models = Vec::new();
+    for ((likelihood, posterior), scaler) in
+        problem.engine.posteriors(&prior)?.into_iter().zip(&training.scalers)
+    {
+        let report = FitReport {
+            rows: training.x.rows(),
+            log_marginal_likelihood: likelihood + correction,
+            copies: correction,
+            ..found.report.clone()
+        };
+        let mut model = Model::new(
+            config.clone(),
+            scaler.clone(),
+            found.parameters.projections().clone(),
+            found.hyperparameters.clone(),
+            posterior,
+            report,
+        );
+        training.learn_relevance(&mut model)?;
+        models.push(model);
+    }
+    Ok(models)
+}
