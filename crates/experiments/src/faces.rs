@@ -1,20 +1,21 @@
 //! The orientation of faces: a random face is turned by a random angle and cropped; the angle is
 //! to be told from the pixels.
 
-use super::chart;
-use super::journal::Results;
-use super::page::{Figure, Section};
-use super::record::Record;
-use super::summary::{Sweep, by, rmse, spread};
-use super::task::{Drawn, Recipe, drawn_job};
-use super::{Job, Run};
+use crate::chart;
+use crate::journal::Results;
+use crate::page::{Figure, Section};
+use crate::pool::Job;
+use crate::record::Record;
+use crate::run::Run;
+use crate::summary::{Sweep, by, rmse, spread};
+use crate::task::{Drawn, Recipe, drawn_job};
 use anyhow::{Result, ensure};
 use rand::{Rng, RngExt};
 use raysum::Matrix;
 use raysum::rng::{Purpose, stream};
 use std::sync::Arc;
 
-pub(super) const NAME: &str = "faces";
+pub(crate) const NAME: &str = "faces";
 
 /// Pixels along a side of the faces, and of the square cut out of a turned one, which lies inside
 /// whatever the angle: 1,024 columns.
@@ -34,7 +35,7 @@ struct Faces {
     pixels: Matrix,
 }
 
-pub(super) fn jobs(run: &Run) -> Result<Vec<Job<'static>>> {
+pub(crate) fn jobs(run: &Run) -> Result<Vec<Job<'static>>> {
     // The last column is the subject, who is not asked about.
     let set = run.data()?.extra("olivetti")?;
     ensure!(
@@ -106,7 +107,7 @@ fn crop(face: &[f64], angle: f64, out: &mut [f64]) {
     }
 }
 
-pub(super) fn section(results: &Results) -> Result<Section> {
+pub(crate) fn section(results: &Results) -> Result<Section> {
     let sizes = by(&results.records, |r| r.key.rows);
     let counts = results.records.iter().filter(|r| MODELS.contains(&r.key.model.as_str()));
     let ends = (1.0, counts.map(|r| r.key.j as f64).fold(1.0, f64::max));

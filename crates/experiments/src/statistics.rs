@@ -7,14 +7,14 @@ const LEVEL: f64 = 0.05;
 
 /// Mean and standard deviation (of a sample) of some values.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Spread {
-    pub(super) mean: f64,
-    pub(super) sd: f64,
-    pub(super) count: usize,
+pub(crate) struct Spread {
+    pub(crate) mean: f64,
+    pub(crate) sd: f64,
+    pub(crate) count: usize,
 }
 
 impl Spread {
-    pub(super) fn of(values: &[f64]) -> Self {
+    pub(crate) fn of(values: &[f64]) -> Self {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
@@ -22,14 +22,14 @@ impl Spread {
     }
 
     /// Of the mean, as if folds were independent.
-    pub(super) fn standard_error(&self) -> f64 {
+    pub(crate) fn standard_error(&self) -> f64 {
         self.sd / (self.count as f64).sqrt()
     }
 }
 
 /// Whether `values` are larger than `best` on the same folds by more than chance: a paired,
 /// one-sided t-test.
-pub(super) fn clearly_larger(values: &[f64], best: &[f64]) -> bool {
+pub(crate) fn clearly_larger(values: &[f64], best: &[f64]) -> bool {
     let differences: Vec<f64> = values.iter().zip(best).map(|(v, b)| v - b).collect();
     if differences.len() < 2 {
         return false;

@@ -1,21 +1,27 @@
-//! The arguments of `reproduce`.
+//! The command line of the experiments.
 
-use super::preset;
-use super::values::{folder, whole};
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand};
+use raysum_cli::args::preset;
+use raysum_cli::args::values::{folder, whole};
+use raysum_cli::program::ProgramArgs;
 use std::path::PathBuf;
 
-/// `raysum reproduce`.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ReproduceArgs {
-    /// What to run.
+/// The experiments of Delbridge, Bindel and Wilson (ICML 2020), with results beside the paper's
+/// numbers.
+#[derive(Debug, Parser)]
+#[command(name = "raysum-experiments", version, max_term_width = 100)]
+pub(crate) struct Args {
+    /// The experiment to run.
     #[command(subcommand)]
-    pub(crate) experiment: ExperimentArgs,
+    pub(crate) experiment: Experiment,
+
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
 }
 
 /// The experiments of the paper.
 #[derive(Debug, Subcommand)]
-pub(crate) enum ExperimentArgs {
+pub(crate) enum Experiment {
     /// The table of the 16 UCI sets: every model, by cross-validation
     Uci(UciArgs),
     /// RMSE against the number of projections, with RBF-ARD and IMQ-ARD as lines
@@ -84,7 +90,7 @@ pub(crate) struct FoldsArgs {
     pub(crate) repeats: Option<u32>,
 }
 
-/// `raysum reproduce uci`.
+/// Arguments of `uci`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct UciArgs {
     #[command(flatten)]
@@ -110,7 +116,7 @@ pub(crate) struct UciArgs {
     pub(crate) larger: bool,
 }
 
-/// `raysum reproduce projections`.
+/// Arguments of `projections`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ProjectionsArgs {
     #[command(flatten)]
@@ -124,7 +130,7 @@ pub(crate) struct ProjectionsArgs {
     pub(crate) sets: Vec<String>,
 }
 
-/// `raysum reproduce peptides`.
+/// Arguments of `peptides`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PeptidesArgs {
     #[command(flatten)]
@@ -134,7 +140,7 @@ pub(crate) struct PeptidesArgs {
     pub(crate) folds: FoldsArgs,
 }
 
-/// `raysum reproduce all`.
+/// Arguments of `all`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct AllArgs {
     #[command(flatten)]
@@ -143,4 +149,15 @@ pub(crate) struct AllArgs {
     /// The folder with the data, as for the single experiments
     #[arg(long, value_name = "FOLDER", env = "RAYSUM_DATA", value_parser = folder())]
     pub(crate) data: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Args::command().debug_assert();
+    }
 }

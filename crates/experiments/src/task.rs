@@ -1,36 +1,36 @@
 //! One fit of an experiment: a model, the rows it learns from, the rows it is asked about.
 
-use super::pool::Job;
-use super::record::{Key, Record};
-use super::sets::Set;
-use crate::score::Scores;
-use crate::splits;
+use crate::pool::Job;
+use crate::record::{Key, Record};
+use crate::sets::Set;
 use anyhow::{Result, ensure};
 use raysum::{Config, Dataset, Degrees, Matrix, MatrixRef};
+use raysum_cli::score::Scores;
+use raysum_cli::splits;
 use std::sync::Arc;
 
 /// A model of an experiment.
 #[derive(Clone, Debug)]
-pub(super) struct Recipe {
-    pub(super) model: String,
-    pub(super) config: Config,
+pub(crate) struct Recipe {
+    pub(crate) model: String,
+    pub(crate) config: Config,
 }
 
 impl Recipe {
     /// A preset as it is.
-    pub(super) fn preset(name: &str) -> Result<Self> {
+    pub(crate) fn preset(name: &str) -> Result<Self> {
         Ok(Self { model: name.into(), config: Config::paper(name)? })
     }
 
     /// A preset with `j` one-dimensional sub-kernels.
-    pub(super) fn with_directions(name: &str, j: usize) -> Result<Self> {
+    pub(crate) fn with_directions(name: &str, j: usize) -> Result<Self> {
         let mut recipe = Self::preset(name)?;
         recipe.config.degrees = Degrees::ones(j);
         Ok(recipe)
     }
 
     /// Some presets as they are, then others with ever more one-dimensional sub-kernels.
-    pub(super) fn sweep(levels: &[&str], models: &[&str], counts: &[usize]) -> Result<Vec<Self>> {
+    pub(crate) fn sweep(levels: &[&str], models: &[&str], counts: &[usize]) -> Result<Vec<Self>> {
         let with = |j: usize| models.iter().map(move |m| Self::with_directions(m, j));
         let swept = counts.iter().copied().flat_map(with);
         levels.iter().map(|m| Self::preset(m)).chain(swept).collect()
@@ -64,17 +64,17 @@ impl Recipe {
 
 /// How often and how finely to cross-validate.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CrossValidation {
-    pub(super) folds: u32,
-    pub(super) repeats: u32,
+pub(crate) struct CrossValidation {
+    pub(crate) folds: u32,
+    pub(crate) repeats: u32,
     /// Folds that are run, of each repeat.
-    pub(super) run: u32,
-    pub(super) seed: u64,
+    pub(crate) run: u32,
+    pub(crate) seed: u64,
 }
 
 impl CrossValidation {
     /// The jobs of some models on a set; the splits of a repeat are the same for all of them.
-    pub(super) fn jobs(self, set: &Arc<Set>, recipes: &[Recipe]) -> Result<Vec<Job<'static>>> {
+    pub(crate) fn jobs(self, set: &Arc<Set>, recipes: &[Recipe]) -> Result<Vec<Job<'static>>> {
         let (n, columns) = (set.x.rows(), set.x.columns());
         let folds = self.folds as usize;
         ensure!(
@@ -107,15 +107,15 @@ fn fold_record(key: &Key, config: &Config, set: &Set, split: &splits::Split) -> 
 }
 
 /// Rows to learn from and rows to be asked about, both made by `make` when they are wanted.
-pub(super) struct Drawn {
-    pub(super) x: Matrix,
-    pub(super) y: Vec<f64>,
-    pub(super) x_new: Matrix,
-    pub(super) truth: Vec<f64>,
+pub(crate) struct Drawn {
+    pub(crate) x: Matrix,
+    pub(crate) y: Vec<f64>,
+    pub(crate) x_new: Matrix,
+    pub(crate) truth: Vec<f64>,
 }
 
 /// The job of one model on rows that are drawn for it.
-pub(super) fn drawn_job(
+pub(crate) fn drawn_job(
     recipe: &Recipe,
     (set, rows, columns): (&str, usize, usize),
     (seed, repeat): (u64, u32),

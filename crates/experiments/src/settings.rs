@@ -1,8 +1,8 @@
 //! What the results of a folder have in common: results of other seeds, or of another run at the
 //! same time, are not mixed in.
 
-use crate::output;
 use anyhow::{Context, Result, bail, ensure};
+use raysum_cli::output;
 use serde_json::{Map, Value};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn read(folder: &Path) -> Result<Map<String, Value>> {
 
 /// Keeps other runs out of the folder until the file is closed, by the end of the process at the
 /// latest: two would do the same fits, and write over each other.
-pub(super) fn lock(folder: &Path) -> Result<File> {
+pub(crate) fn lock(folder: &Path) -> Result<File> {
     let path = folder.join(".lock");
     let cannot = || format!("cannot write {}", path.display());
     let file = File::create(&path).with_context(cannot)?;
@@ -39,7 +39,7 @@ pub(super) fn lock(folder: &Path) -> Result<File> {
 
 /// Fails if the folder's results were made with another value of this setting; notes it if it has
 /// none yet.
-pub(super) fn agree(folder: &Path, name: &str, value: impl Into<Value>) -> Result<()> {
+pub(crate) fn agree(folder: &Path, name: &str, value: impl Into<Value>) -> Result<()> {
     let mut settings = read(folder)?;
     let value = value.into();
     if let Some(old) = settings.get(name) {
@@ -56,7 +56,7 @@ pub(super) fn agree(folder: &Path, name: &str, value: impl Into<Value>) -> Resul
 }
 
 /// The settings in a line, for the page.
-pub(super) fn words(folder: &Path) -> Result<String> {
+pub(crate) fn words(folder: &Path) -> Result<String> {
     let settings = read(folder)?;
     let one = |(name, value): (&String, &Value)| match value {
         Value::String(text) => format!("{name} {text}"),

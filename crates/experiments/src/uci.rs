@@ -1,20 +1,21 @@
 //! The supplementary table, and the figure "DPA vs GAM": every model on every UCI set.
 
-use super::chart::{self, Axis, Group};
-use super::journal::Results;
-use super::page::{Cell, Figure, Section, Table};
-use super::paper::{self, Published};
-use super::record::Record;
-use super::statistics::{Spread, clearly_larger};
-use super::summary::{by, listed, rmse, spread};
-use super::task::{CrossValidation, Recipe};
-use super::{Job, Run};
-use crate::style;
+use crate::chart::{self, Axis, Group};
+use crate::journal::Results;
+use crate::page::{Cell, Figure, Section, Table};
+use crate::paper::{self, Published};
+use crate::pool::Job;
+use crate::record::Record;
+use crate::run::Run;
+use crate::statistics::{Spread, clearly_larger};
+use crate::summary::{by, listed, rmse, spread};
+use crate::task::{CrossValidation, Recipe};
 use anyhow::Result;
+use raysum_cli::style;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const NAME: &str = "uci";
+pub(crate) const NAME: &str = "uci";
 
 /// The models of the paper's table and figure, in the order of ours.
 const MODELS: [&str; 11] = [
@@ -39,14 +40,14 @@ const QUICK_SETS: [&str; 4] = ["challenger", "autos", "servo", "machine"];
 
 /// What to run; the defaults are the paper's.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wanted {
-    pub(super) sets: Vec<String>,
-    pub(super) models: Vec<String>,
+pub(crate) struct Wanted {
+    pub(crate) sets: Vec<String>,
+    pub(crate) models: Vec<String>,
     /// The other sets in the folder too.
-    pub(super) larger: bool,
+    pub(crate) larger: bool,
 }
 
-pub(super) fn jobs(
+pub(crate) fn jobs(
     run: &Run,
     wanted: &Wanted,
     folds: CrossValidation,
@@ -157,7 +158,7 @@ fn worse(group: &[&Record], best: &[&Record]) -> bool {
     clearly_larger(&values, &best)
 }
 
-pub(super) fn section(results: &Results) -> Result<Section> {
+pub(crate) fn section(results: &Results) -> Result<Section> {
     let cells = cells(results)?;
     Ok(Section {
         id: NAME,
@@ -276,7 +277,7 @@ fn shown(cell: &Ours) -> Cell {
 }
 
 /// The table in long form, for machines.
-pub(super) fn summary(results: &Results) -> Result<String> {
+pub(crate) fn summary(results: &Results) -> Result<String> {
     let mut text = String::from(
         "set,rows,columns,model,folds,rmse_mean,rmse_two_sd,bold,paper_mean,paper_two_sd,\
          paper_bold,difference_in_standard_errors,nlpd,coverage95,seconds_per_fit\n",

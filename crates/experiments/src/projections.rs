@@ -1,17 +1,18 @@
 //! The figure "Convergence": RMSE against the number of projections.
 
-use super::chart;
-use super::journal::Results;
-use super::page::{Figure, Section};
-use super::record::Record;
-use super::statistics::Spread;
-use super::summary::{Sweep, by, rmse, spread};
-use super::task::{CrossValidation, Recipe};
-use super::{Job, Run};
+use crate::chart;
+use crate::journal::Results;
+use crate::page::{Figure, Section};
+use crate::pool::Job;
+use crate::record::Record;
+use crate::run::Run;
+use crate::statistics::Spread;
+use crate::summary::{Sweep, by, rmse, spread};
+use crate::task::{CrossValidation, Recipe};
 use anyhow::Result;
 use std::sync::Arc;
 
-pub(super) const NAME: &str = "projections";
+pub(crate) const NAME: &str = "projections";
 
 const SETS: [&str; 3] = ["concrete", "autos", "housing"];
 const MODELS: [&str; 4] = ["rpa-1", "dpa", "rpa-ard", "dpa-ard"];
@@ -22,7 +23,7 @@ const COUNTS: [usize; 13] = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377];
 const QUICK_COUNTS: [usize; 3] = [1, 5, 21];
 const QUICK_SETS: [&str; 1] = ["autos"];
 
-pub(super) fn jobs(
+pub(crate) fn jobs(
     run: &Run,
     sets: &[String],
     folds: CrossValidation,
@@ -42,7 +43,7 @@ pub(super) fn jobs(
     Ok(jobs)
 }
 
-pub(super) fn section(results: &Results) -> Result<Section> {
+pub(crate) fn section(results: &Results) -> Result<Section> {
     let sets = by(&results.records, |r| r.key.set.clone());
     let counts: Vec<f64> = results.records.iter().map(|r| r.key.j as f64).collect();
     let ends = (1.0, counts.iter().copied().fold(1.0, f64::max));

@@ -1,17 +1,18 @@
 //! The figure "synthetic GAM vs DPA": four kinds of functions, more and more rows.
 
-use super::chart::{self, Axis, Panel};
-use super::journal::Results;
-use super::page::{Figure, Section};
-use super::summary::{by, line, rmse, spread};
-use super::task::{Drawn, Recipe, drawn_job};
-use super::{Job, Run};
+use crate::chart::{self, Axis, Panel};
+use crate::journal::Results;
+use crate::page::{Figure, Section};
+use crate::pool::Job;
+use crate::run::Run;
+use crate::summary::{by, line, rmse, spread};
+use crate::task::{Drawn, Recipe, drawn_job};
 use anyhow::Result;
 use rand_distr::{Distribution, StandardNormal};
 use raysum::Matrix;
 use raysum::rng::{Purpose, stream};
 
-pub(super) const NAME: &str = "synthetic";
+pub(crate) const NAME: &str = "synthetic";
 
 /// Columns; DPA-GP has as many projections, as GAM has functions.
 const COLUMNS: usize = 6;
@@ -43,7 +44,7 @@ fn repeats(rows: usize) -> u32 {
     (5_120 / rows as u32).clamp(1, 10)
 }
 
-pub(super) fn jobs(run: &Run) -> Result<Vec<Job<'static>>> {
+pub(crate) fn jobs(run: &Run) -> Result<Vec<Job<'static>>> {
     let sizes = if run.quick { &QUICK_SIZES[..] } else { &SIZES[..] };
     let mut jobs = Vec::new();
     for &rows in sizes {
@@ -83,7 +84,7 @@ fn draw(function: fn(&[f64]) -> f64, rows: usize, seed: u64, index: u32) -> Draw
     Drawn { x, y, x_new, truth }
 }
 
-pub(super) fn section(results: &Results) -> Result<Section> {
+pub(crate) fn section(results: &Results) -> Result<Section> {
     let (mut panels, mut found) = (Vec::new(), Vec::new());
     for (name, title, _) in FUNCTIONS {
         let records = || results.records.iter().filter(move |r| r.key.set == name);
@@ -135,7 +136,7 @@ mod tests {
     fn targets_have_about_unit_variance_and_samples_begin_alike() {
         for (name, _, function) in FUNCTIONS {
             let drawn = draw(function, 20_000, 1, 0);
-            let spread = super::super::statistics::Spread::of(&drawn.y);
+            let spread = crate::statistics::Spread::of(&drawn.y);
             assert!((spread.sd - 1.0).abs() < 0.05, "{name}: {}", spread.sd);
             let fewer = draw(function, 50, 1, 0);
             assert_eq!(fewer.y[..], drawn.y[..50]);

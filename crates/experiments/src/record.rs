@@ -1,42 +1,42 @@
 //! The result of one fit, and its line in a CSV file.
 
-use crate::score::Scores;
 use anyhow::{Context, Result, ensure};
+use raysum_cli::score::Scores;
 
 /// The columns of a result, in the order of its line.
-pub(super) const HEADER: &str = "set,rows,columns,model,j,repeat,fold,rmse,nlpd,coverage95,crps,\
+pub(crate) const HEADER: &str = "set,rows,columns,model,j,repeat,fold,rmse,nlpd,coverage95,crps,\
                                  log_marginal_likelihood,noise_std,evaluations,engine";
 
 /// What was fitted to what: enough to tell a fit from every other of its experiment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Key {
-    pub(super) set: String,
+pub(crate) struct Key {
+    pub(crate) set: String,
     /// Rows of the data set, or of the training sample where the test rows are extra.
-    pub(super) rows: usize,
-    pub(super) model: String,
+    pub(crate) rows: usize,
+    pub(crate) model: String,
     /// The number of sub-kernels J.
-    pub(super) j: usize,
-    pub(super) repeat: u32,
-    pub(super) fold: u32,
+    pub(crate) j: usize,
+    pub(crate) repeat: u32,
+    pub(crate) fold: u32,
 }
 
 /// How a fit went. Its time is not part of it: the same seed gives the same records.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
-    pub(super) key: Key,
-    pub(super) columns: usize,
+pub(crate) struct Record {
+    pub(crate) key: Key,
+    pub(crate) columns: usize,
     /// In units of the training rows' standard deviation.
-    pub(super) scores: Scores,
-    pub(super) log_marginal_likelihood: f64,
+    pub(crate) scores: Scores,
+    pub(crate) log_marginal_likelihood: f64,
     /// In the same units.
-    pub(super) noise_std: f64,
-    pub(super) evaluations: usize,
-    pub(super) engine: String,
+    pub(crate) noise_std: f64,
+    pub(crate) evaluations: usize,
+    pub(crate) engine: String,
 }
 
 impl Record {
     /// The line, without its end.
-    pub(super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let Key { set, rows, model, j, repeat, fold } = &self.key;
         let Scores { rmse, nlpd, coverage95, crps } = self.scores;
         let (columns, likelihood, noise) =
@@ -49,7 +49,7 @@ impl Record {
     }
 
     /// Reads a line back.
-    pub(super) fn parse(line: &str) -> Result<Self> {
+    pub(crate) fn parse(line: &str) -> Result<Self> {
         let cells: Vec<&str> = line.split(',').collect();
         ensure!(cells.len() == HEADER.split(',').count(), "{} cells", cells.len());
         let number = |k: usize| -> Result<f64> {
@@ -85,7 +85,7 @@ impl Record {
 }
 
 #[cfg(test)]
-pub(super) fn example(set: &str, model: &str, fold: u32, rmse: f64) -> Record {
+pub(crate) fn example(set: &str, model: &str, fold: u32, rmse: f64) -> Record {
     let key = Key { set: set.into(), rows: 50, model: model.into(), j: 20, repeat: 0, fold };
     let scores = Scores { rmse, nlpd: 0.1, coverage95: 0.95, crps: 0.2 };
     let engine = "dense".into();

@@ -1,17 +1,18 @@
 //! CoEPrA's peptides: RMSE and marginal likelihood against the number of projections, with more
 //! than 5,000 columns.
 
-use super::chart::{self, Panel};
-use super::journal::Results;
-use super::page::{Figure, Section};
-use super::record::Record;
-use super::summary::{Sweep, by, rmse, spread};
-use super::task::{CrossValidation, Recipe};
-use super::{Job, Run};
+use crate::chart::{self, Panel};
+use crate::journal::Results;
+use crate::page::{Figure, Section};
+use crate::pool::Job;
+use crate::record::Record;
+use crate::run::Run;
+use crate::summary::{Sweep, by, rmse, spread};
+use crate::task::{CrossValidation, Recipe};
 use anyhow::Result;
 use std::sync::Arc;
 
-pub(super) const NAME: &str = "peptides";
+pub(crate) const NAME: &str = "peptides";
 
 const SETS: [&str; 3] = ["coepra1", "coepra2", "coepra3"];
 const MODELS: [&str; 2] = ["rpa-1", "dpa-ard"];
@@ -23,7 +24,7 @@ const QUICK_COUNTS: [usize; 2] = [1, 13];
 const EVALUATIONS: usize = 50;
 const QUICK_EVALUATIONS: usize = 10;
 
-pub(super) fn jobs(run: &Run, folds: CrossValidation) -> Result<Vec<Job<'static>>> {
+pub(crate) fn jobs(run: &Run, folds: CrossValidation) -> Result<Vec<Job<'static>>> {
     let folder = run.data()?;
     let (sets, counts) =
         if run.quick { (&SETS[1..2], &QUICK_COUNTS[..]) } else { (&SETS[..], &COUNTS[..]) };
@@ -42,7 +43,7 @@ fn loss(record: &Record) -> f64 {
     -record.log_marginal_likelihood / record.key.rows as f64
 }
 
-pub(super) fn section(results: &Results) -> Result<Section> {
+pub(crate) fn section(results: &Results) -> Result<Section> {
     let sets = by(&results.records, |r| r.key.set.clone());
     let counts = results.records.iter().filter(|r| MODELS.contains(&r.key.model.as_str()));
     let ends = (1.0, counts.map(|r| r.key.j as f64).fold(1.0, f64::max));

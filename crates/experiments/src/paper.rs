@@ -1,9 +1,9 @@
 //! The paper's own numbers, and how its models are called there and here.
 
-use super::chart::{Look, Marker};
+use crate::chart::{Look, Marker};
 use anyhow::{Context, Result};
 
-const TABLE: &str = include_str!("../../data/paper_table.csv");
+const TABLE: &str = include_str!("../data/paper_table.csv");
 
 /// A model: our name, the paper's, and how figures draw it.
 const MODELS: [(&str, &str, Look); 12] = [
@@ -26,46 +26,46 @@ const fn look(colour: usize, dashed: bool, marker: Marker) -> Look {
 }
 
 /// The paper's name of a model, or ours where it has none.
-pub(super) fn name(model: &str) -> String {
+pub(crate) fn name(model: &str) -> String {
     let found = MODELS.iter().find(|(ours, ..)| *ours == model);
     found.map_or(model, |(_, paper, _)| paper).to_string()
 }
 
 /// How figures draw a model.
-pub(super) fn look_of(model: &str) -> Look {
+pub(crate) fn look_of(model: &str) -> Look {
     let found = MODELS.iter().find(|(ours, ..)| *ours == model);
     found.map_or(look(7, false, Marker::None), |(.., look)| *look)
 }
 
 /// One cell of the paper's table.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Cell {
-    pub(super) set: String,
-    pub(super) rows: usize,
+pub(crate) struct Cell {
+    pub(crate) set: String,
+    pub(crate) rows: usize,
     /// Our name of the model.
-    pub(super) model: &'static str,
+    pub(crate) model: &'static str,
     /// Nothing where the paper has no number.
-    pub(super) rmse: Option<Published>,
+    pub(crate) rmse: Option<Published>,
 }
 
 /// A mean over twice ten folds as the paper prints it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Published {
-    pub(super) mean: f64,
-    pub(super) two_sd: f64,
-    pub(super) bold: bool,
+pub(crate) struct Published {
+    pub(crate) mean: f64,
+    pub(crate) two_sd: f64,
+    pub(crate) bold: bool,
 }
 
 impl Published {
     /// Of the mean.
-    pub(super) fn standard_error(&self) -> f64 {
+    pub(crate) fn standard_error(&self) -> f64 {
         const FITS: f64 = 20.0;
         0.5 * self.two_sd / FITS.sqrt()
     }
 }
 
 /// The paper's table, in its order.
-pub(super) fn table() -> Result<Vec<Cell>> {
+pub(crate) fn table() -> Result<Vec<Cell>> {
     TABLE.lines().skip(1).map(|line| cell(line).with_context(|| format!("'{line}'"))).collect()
 }
 
@@ -88,7 +88,7 @@ fn cell(line: &str) -> Result<Cell> {
 }
 
 /// The paper's sets, from the smallest to the largest.
-pub(super) fn sets() -> Result<Vec<String>> {
+pub(crate) fn sets() -> Result<Vec<String>> {
     let mut sets: Vec<(usize, String)> =
         table()?.into_iter().map(|cell| (cell.rows, cell.set)).collect();
     sets.sort_unstable();

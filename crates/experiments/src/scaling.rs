@@ -1,20 +1,20 @@
 //! The runtime figure: seconds per step of the search and per fit against the number of rows.
 
-use super::Run;
-use super::chart::{self, Axis, Look, Marker, Panel, Series};
-use super::journal::Lines;
-use super::page::{Figure, Section};
-use crate::progress::Reporter;
-use crate::style;
+use crate::chart::{self, Axis, Look, Marker, Panel, Series};
+use crate::journal::Lines;
+use crate::page::{Figure, Section};
+use crate::run::Run;
 use anyhow::{Context, Result, ensure};
 use rand_distr::{Distribution, StandardNormal};
 use raysum::rng::{Purpose, stream};
 use raysum::{Config, Dataset, EngineChoice, Fit, Matrix, Progress};
+use raysum_cli::progress::Reporter;
+use raysum_cli::style;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-pub(super) const NAME: &str = "scaling";
+pub(crate) const NAME: &str = "scaling";
 
 const HEADER: &str = "engine,rows,seconds_per_step,seconds_per_fit,evaluations";
 const COLUMNS: usize = 100;
@@ -70,7 +70,7 @@ fn open(folder: &Path) -> Result<(Lines, Vec<Timed>)> {
     Ok((lines, parsed?))
 }
 
-pub(super) fn run(run: &Run) -> Result<()> {
+pub(crate) fn run(run: &Run) -> Result<()> {
     let (mut lines, done) = open(&run.output)?;
     let tasks: Vec<_> = ENGINES
         .iter()
@@ -123,7 +123,7 @@ fn draw(rows: usize, seed: u64) -> (Matrix, Vec<f64>) {
     (x, y)
 }
 
-pub(super) fn section(folder: &Path) -> Result<Section> {
+pub(crate) fn section(folder: &Path) -> Result<Section> {
     let (_, timed) = open(folder)?;
     let looks = [
         Look { colour: 6, dashed: true, marker: Marker::Cross },

@@ -3,44 +3,44 @@
 use std::fmt::Write;
 
 /// An experiment as a reader meets it.
-pub(super) struct Section {
-    pub(super) id: &'static str,
-    pub(super) title: &'static str,
+pub(crate) struct Section {
+    pub(crate) id: &'static str,
+    pub(crate) title: &'static str,
     /// What the paper found.
-    pub(super) paper: &'static str,
+    pub(crate) paper: &'static str,
     /// What was found here, one sentence each.
-    pub(super) found: Vec<String>,
-    pub(super) figures: Vec<Figure>,
-    pub(super) tables: Vec<Table>,
+    pub(crate) found: Vec<String>,
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) tables: Vec<Table>,
 }
 
 /// A picture with its file and caption.
-pub(super) struct Figure {
-    pub(super) file: String,
-    pub(super) svg: String,
-    pub(super) caption: String,
+pub(crate) struct Figure {
+    pub(crate) file: String,
+    pub(crate) svg: String,
+    pub(crate) caption: String,
 }
 
 /// A table; the first cell of a row names it.
-pub(super) struct Table {
-    pub(super) caption: String,
-    pub(super) header: Vec<String>,
-    pub(super) rows: Vec<Vec<Cell>>,
+pub(crate) struct Table {
+    pub(crate) caption: String,
+    pub(crate) header: Vec<String>,
+    pub(crate) rows: Vec<Vec<Cell>>,
 }
 
 /// A cell: a value, and small words below it.
 #[derive(Default)]
-pub(super) struct Cell {
-    pub(super) text: String,
-    pub(super) note: String,
-    pub(super) bold: bool,
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    pub(crate) note: String,
+    pub(crate) bold: bool,
     /// Worth a second look.
-    pub(super) marked: bool,
+    pub(crate) marked: bool,
 }
 
 impl Cell {
     /// Plain text.
-    pub(super) fn plain(text: impl Into<String>) -> Self {
+    pub(crate) fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 }
@@ -58,7 +58,7 @@ td.marked { background: #fdf0d5 } dt { font-weight: 600 } dd { margin: 0 0 0.6re
 ";
 
 /// The whole page.
-pub(super) fn html(settings: &str, sections: &[Section]) -> String {
+pub(crate) fn html(settings: &str, sections: &[Section]) -> String {
     let mut page =
         String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     page += "<meta name=\"viewport\" content=\"width=device-width\">\n";

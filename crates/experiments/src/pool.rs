@@ -1,10 +1,10 @@
 //! Runs many fits: small ones side by side, one on each core, large ones by themselves on all.
 
-use super::journal::Journal;
-use super::record::{Key, Record};
-use crate::commands::Voice;
-use crate::progress::Reporter;
+use crate::journal::Journal;
+use crate::record::{Key, Record};
 use anyhow::{Context, Result, anyhow};
+use raysum_cli::program::Voice;
+use raysum_cli::progress::Reporter;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Instant;
@@ -14,12 +14,12 @@ use std::time::Instant;
 const WIDE: usize = 5_000;
 
 /// A fit to be done.
-pub(super) struct Job<'a> {
-    pub(super) key: Key,
+pub(crate) struct Job<'a> {
+    pub(crate) key: Key,
     /// Rows to fit, and the number of rows of all projections: what its cost grows with.
-    pub(super) rows: usize,
-    pub(super) views: usize,
-    pub(super) work: Box<dyn Fn() -> Result<Record> + Send + Sync + 'a>,
+    pub(crate) rows: usize,
+    pub(crate) views: usize,
+    pub(crate) work: Box<dyn Fn() -> Result<Record> + Send + Sync + 'a>,
 }
 
 impl Job<'_> {
@@ -31,7 +31,7 @@ impl Job<'_> {
 }
 
 /// Does the jobs that the journal does not have yet.
-pub(super) fn run(
+pub(crate) fn run(
     label: &str,
     jobs: Vec<Job<'_>>,
     journal: &mut Journal,

@@ -1,16 +1,16 @@
 //! Figure 1 and Proposition 2: kernels in the plane, and how fast sums of projections converge to
 //! their limit.
 
-use super::Run;
-use super::chart::{self, Axis, Field, Look, Marker, Panel, Series};
-use super::page::{Figure, Section};
-use super::paper;
-use crate::output;
+use crate::chart::{self, Axis, Field, Look, Marker, Panel, Series};
+use crate::page::{Figure, Section};
+use crate::paper;
+use crate::run::Run;
 use anyhow::{Context, Result};
 use raysum::{DirectionLaw, Directions, Matrix, Projections, SubKernel, expected_kernel};
+use raysum_cli::output;
 use std::path::Path;
 
-pub(super) const NAME: &str = "kernels";
+pub(crate) const NAME: &str = "kernels";
 
 const HEADER: &str = "directions,d,j,rms_error";
 const DIMENSIONS: [usize; 3] = [2, 8, 32];
@@ -35,7 +35,7 @@ struct Point {
     error: f64,
 }
 
-pub(super) fn run(run: &Run) -> Result<()> {
+pub(crate) fn run(run: &Run) -> Result<()> {
     let most = if run.quick { QUICK_MOST } else { MOST };
     let mut text = format!("{HEADER}\n");
     for d in DIMENSIONS {
@@ -103,7 +103,7 @@ fn read(folder: &Path) -> Result<Vec<Point>> {
         .collect()
 }
 
-pub(super) fn section(folder: &Path, seed: u64) -> Result<Section> {
+pub(crate) fn section(folder: &Path, seed: u64) -> Result<Section> {
     let points = read(folder)?;
     let most = points.iter().map(|p| p.j).max().unwrap_or(1);
     let error = |model: &str, d: usize, j: usize| {

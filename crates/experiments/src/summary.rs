@@ -1,13 +1,13 @@
 //! Records by what they have in common.
 
-use super::chart::{Axis, Look, Marker, Panel, Series};
-use super::paper;
-use super::record::Record;
-use super::statistics::Spread;
+use crate::chart::{Axis, Look, Marker, Panel, Series};
+use crate::paper;
+use crate::record::Record;
+use crate::statistics::Spread;
 use std::collections::BTreeMap;
 
 /// Records of one set, model, … together, in order.
-pub(super) fn by<'a, K: Ord>(
+pub(crate) fn by<'a, K: Ord>(
     records: impl IntoIterator<Item = &'a Record>,
     key: impl Fn(&Record) -> K,
 ) -> BTreeMap<K, Vec<&'a Record>> {
@@ -19,18 +19,18 @@ pub(super) fn by<'a, K: Ord>(
 }
 
 /// Mean and spread of one of their numbers.
-pub(super) fn spread(records: &[&Record], pick: impl Fn(&Record) -> f64) -> Spread {
+pub(crate) fn spread(records: &[&Record], pick: impl Fn(&Record) -> f64) -> Spread {
     Spread::of(&records.iter().map(|r| pick(r)).collect::<Vec<_>>())
 }
 
 /// The root-mean-square error.
-pub(super) fn rmse(record: &Record) -> f64 {
+pub(crate) fn rmse(record: &Record) -> f64 {
     record.scores.rmse
 }
 
 /// A model's line through the means of a number against x, with a band of twice the standard
 /// deviation if wanted.
-pub(super) fn line<'a>(
+pub(crate) fn line<'a>(
     model: &str,
     records: impl IntoIterator<Item = &'a Record>,
     x: impl Fn(&Record) -> f64,
@@ -51,7 +51,7 @@ pub(super) fn line<'a>(
 }
 
 /// A model without directions to count, as a level line from one end to the other.
-pub(super) fn level<'a>(
+pub(crate) fn level<'a>(
     model: &str,
     records: impl IntoIterator<Item = &'a Record>,
     ends: (f64, f64),
@@ -68,15 +68,15 @@ pub(super) fn level<'a>(
 }
 
 /// Models against their number of projections, from one end to the other, and others as level lines.
-pub(super) struct Sweep<'a> {
-    pub(super) models: &'a [&'a str],
-    pub(super) levels: &'a [&'a str],
-    pub(super) ends: (f64, f64),
+pub(crate) struct Sweep<'a> {
+    pub(crate) models: &'a [&'a str],
+    pub(crate) levels: &'a [&'a str],
+    pub(crate) ends: (f64, f64),
 }
 
 impl Sweep<'_> {
     /// One panel of records that have all else in common; some models have bands.
-    pub(super) fn panel(
+    pub(crate) fn panel(
         &self,
         title: String,
         (label, y): (&str, fn(&Record) -> f64),
@@ -96,7 +96,7 @@ impl Sweep<'_> {
 }
 
 /// `a, b and c`.
-pub(super) fn listed(words: &[String]) -> String {
+pub(crate) fn listed(words: &[String]) -> String {
     match words {
         [] => "none".into(),
         [one] => one.clone(),

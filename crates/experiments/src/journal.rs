@@ -1,9 +1,9 @@
 //! The results of an experiment as they come: a line is added to a file when a fit ends, so that a
 //! run that is killed continues where it was.
 
-use super::record::{HEADER, Key, Record};
-use crate::{interrupt, output};
+use crate::record::{HEADER, Key, Record};
 use anyhow::{Context, Result, ensure};
+use raysum_cli::{interrupt, output};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const TIMES_HEADER: &str = "set,rows,model,j,repeat,fold,seconds";
 
 /// What is known so far.
-pub(super) struct Journal {
+pub(crate) struct Journal {
     results: Lines,
     times: Lines,
     records: BTreeMap<Key, Record>,
@@ -22,7 +22,7 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Opens the files of an experiment in a folder, or begins them.
-    pub(super) fn open(folder: &Path, experiment: &str) -> Result<Self> {
+    pub(crate) fn open(folder: &Path, experiment: &str) -> Result<Self> {
         let (results, lines) = Lines::open(folder.join(format!("{experiment}.csv")), HEADER)?;
         let mut records = BTreeMap::new();
         for (number, line) in lines.iter().enumerate() {
@@ -40,12 +40,12 @@ impl Journal {
     }
 
     /// Whether this fit has ended already.
-    pub(super) fn has(&self, key: &Key) -> bool {
+    pub(crate) fn has(&self, key: &Key) -> bool {
         self.records.contains_key(key)
     }
 
     /// Adds a fit that has ended.
-    pub(super) fn add(&mut self, record: Record, seconds: f64) -> Result<()> {
+    pub(crate) fn add(&mut self, record: Record, seconds: f64) -> Result<()> {
         let key = record.key.clone();
         self.times.add(&time_line(&key, seconds))?;
         self.results.add(&record.line())?;
@@ -56,7 +56,7 @@ impl Journal {
 
     /// All results in an order that does not depend on which ended first; the files are put into
     /// it too.
-    pub(super) fn finish(&self) -> Result<Results> {
+    pub(crate) fn finish(&self) -> Result<Results> {
         self.results.rewrite(HEADER, self.records.values().map(Record::line))?;
         self.times.rewrite(TIMES_HEADER, self.seconds.iter().map(|(k, s)| time_line(k, *s)))?;
         Ok(Results {
@@ -67,14 +67,14 @@ impl Journal {
 }
 
 /// The results of an experiment, in order.
-pub(super) struct Results {
-    pub(super) records: Vec<Record>,
+pub(crate) struct Results {
+    pub(crate) records: Vec<Record>,
     seconds: BTreeMap<Key, f64>,
 }
 
 impl Results {
     /// What these fits took in all.
-    pub(super) fn seconds(&self, of: impl Fn(&Key) -> bool) -> f64 {
+    pub(crate) fn seconds(&self, of: impl Fn(&Key) -> bool) -> f64 {
         self.seconds.iter().filter(|(key, _)| of(key)).map(|(_, s)| s).sum()
     }
 }
@@ -99,7 +99,7 @@ fn parse_time(line: &str) -> Result<(Key, f64)> {
 }
 
 /// A file of lines under a header.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     path: PathBuf,
     file: File,
 }
@@ -107,7 +107,7 @@ pub(super) struct Lines {
 impl Lines {
     /// Opens or begins the file; what its whole lines hold comes back. A kill may have torn the
     /// last one: it is cut off.
-    pub(super) fn open(path: PathBuf, header: &str) -> Result<(Self, Vec<String>)> {
+    pub(crate) fn open(path: PathBuf, header: &str) -> Result<(Self, Vec<String>)> {
         let name = path.display().to_string();
         let old = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -135,7 +135,7 @@ impl Lines {
     }
 
     /// Adds a line, in one piece and at once.
-    pub(super) fn add(&mut self, line: &str) -> Result<()> {
+    pub(crate) fn add(&mut self, line: &str) -> Result<()> {
         let written = interrupt::whole(|| {
             self.file.write_all(format!("{line}\n").as_bytes())?;
             self.file.sync_data()
@@ -144,7 +144,7 @@ impl Lines {
     }
 
     /// Puts other lines in place of all there are.
-    pub(super) fn rewrite(&self, header: &str, lines: impl Iterator<Item = String>) -> Result<()> {
+    pub(crate) fn rewrite(&self, header: &str, lines: impl Iterator<Item = String>) -> Result<()> {
         output::write(&self.path, |out| {
             writeln!(out, "{header}")?;
             lines.into_iter().try_for_each(|line| writeln!(out, "{line}"))
@@ -152,15 +152,15 @@ impl Lines {
     }
 
     /// Where a line stands, for messages.
-    pub(super) fn place(&self, number: usize) -> String {
+    pub(crate) fn place(&self, number: usize) -> String {
         format!("{}, line {}, cannot be read", self.path.display(), number + 2)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::example;
     use super::*;
+    use crate::record::example;
 
     fn text(folder: &Path) -> String {
         std::fs::read_to_string(folder.join("uci.csv")).unwrap()

@@ -1,46 +1,28 @@
-//! `raysum reproduce`: the paper's experiments, beside the paper's numbers.
+//! Runs experiments in a folder and reports on them.
 //!
 //! An experiment makes jobs (`pool`), each a fit whose record is added to a CSV file when it ends
 //! (`journal`). The page and the figures are made from those files alone, so a run that was killed
 //! continues, and the page shows every experiment that the folder holds.
 
-mod chart;
-mod faces;
-mod journal;
-mod kernels;
-mod page;
-mod paper;
-mod peptides;
-mod pool;
-mod projections;
-mod record;
-mod scaling;
-mod sets;
-mod settings;
-mod statistics;
-mod summary;
-mod synthetic;
-mod task;
-mod uci;
-
-use crate::args::{ExperimentArgs, FoldsArgs, ReproduceArgs, RunArgs};
-use crate::commands::Voice;
-use crate::output;
+use crate::args::{Experiment, FoldsArgs, RunArgs};
+use crate::journal::{Journal, Results};
+use crate::page::{self, Section};
+use crate::pool::{self, Job};
+use crate::sets::Folder;
+use crate::task::CrossValidation;
+use crate::{faces, kernels, peptides, projections, scaling, settings, synthetic, uci};
 use anyhow::{Context, Result};
-use journal::{Journal, Results};
-use page::Section;
-use pool::Job;
-use sets::Folder;
+use raysum_cli::output;
+use raysum_cli::program::Voice;
 use std::path::{Path, PathBuf};
-use task::CrossValidation;
 
 /// What an experiment knows of the run it is part of.
-struct Run {
-    output: PathBuf,
-    quick: bool,
-    seed: u64,
+pub(crate) struct Run {
+    pub(crate) output: PathBuf,
+    pub(crate) quick: bool,
+    pub(crate) seed: u64,
     data: Option<Folder>,
-    voice: Voice,
+    pub(crate) voice: Voice,
     /// Held for as long as the run lives.
     _alone: std::fs::File,
 }
@@ -59,7 +41,7 @@ impl Run {
     }
 
     /// The folder with the data.
-    fn data(&self) -> Result<&Folder> {
+    pub(crate) fn data(&self) -> Result<&Folder> {
         self.data.as_ref().context("which folder holds the data? Give --data")
     }
 
@@ -177,46 +159,47 @@ impl Run {
     }
 }
 
-pub(crate) fn run(args: &ReproduceArgs, voice: Voice) -> Result<()> {
+/// Runs an experiment, or all, and writes its part of the page.
+pub(crate) fn run(experiment: &Experiment, voice: Voice) -> Result<()> {
     let start = |args: &RunArgs, data: Option<&Path>| Run::new(args, data, voice);
-    match &args.experiment {
-        ExperimentArgs::Uci(args) => {
+    match experiment {
+        Experiment::Uci(args) => {
             let run = start(&args.data.run, Some(&args.data.data))?;
             let (sets, models) = (args.sets.clone(), args.models.clone());
             run.uci(&uci::Wanted { sets, models, larger: args.larger }, Some(args.folds))?;
             run.report(Some(uci::NAME))
         }
-        ExperimentArgs::Projections(args) => {
+        Experiment::Projections(args) => {
             let run = start(&args.data.run, Some(&args.data.data))?;
             run.projections(&args.sets, Some(args.folds))?;
             run.report(Some(projections::NAME))
         }
-        ExperimentArgs::Synthetic(args) => {
+        Experiment::Synthetic(args) => {
             let run = start(args, None)?;
             run.synthetic()?;
             run.report(Some(synthetic::NAME))
         }
-        ExperimentArgs::Faces(args) => {
+        Experiment::Faces(args) => {
             let run = start(&args.run, Some(&args.data))?;
             run.faces()?;
             run.report(Some(faces::NAME))
         }
-        ExperimentArgs::Peptides(args) => {
+        Experiment::Peptides(args) => {
             let run = start(&args.data.run, Some(&args.data.data))?;
             run.peptides(Some(args.folds))?;
             run.report(Some(peptides::NAME))
         }
-        ExperimentArgs::Scaling(args) => {
+        Experiment::Scaling(args) => {
             let run = start(args, None)?;
             scaling::run(&run)?;
             run.report(Some(scaling::NAME))
         }
-        ExperimentArgs::Kernels(args) => {
+        Experiment::Kernels(args) => {
             let run = start(args, None)?;
             kernels::run(&run)?;
             run.report(Some(kernels::NAME))
         }
-        ExperimentArgs::All(args) => {
+        Experiment::All(args) => {
             let run = start(&args.run, args.data.as_deref())?;
             run.all()?;
             run.report(None)

@@ -1,32 +1,31 @@
 //! Data sets: read from the user's folder, or made.
 
-use crate::tables;
 use anyhow::{Context, Result, bail, ensure};
-use raysum::Matrix;
-use raysum_table::{CsvOptions, InputPath, TableFile, TrainingOptions};
+use raysum::{Labels, Matrix};
+use raysum_table::{CsvOptions, InputPath, TableFile, TrainingOptions, read_training};
 use std::path::{Path, PathBuf};
 
 /// Rows with a target.
 #[derive(Debug)]
-pub(super) struct Set {
-    pub(super) name: String,
-    pub(super) x: Matrix,
-    pub(super) y: Vec<f64>,
+pub(crate) struct Set {
+    pub(crate) name: String,
+    pub(crate) x: Matrix,
+    pub(crate) y: Vec<f64>,
 }
 
 /// A folder with `uci/NAME/data.csv.gz` and `extra/NAME/data.csv.gz`.
 #[derive(Clone, Debug)]
-pub(super) struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     /// The folder, if it is there.
-    pub(super) fn new(path: &Path) -> Result<Self> {
+    pub(crate) fn new(path: &Path) -> Result<Self> {
         ensure!(path.is_dir(), "--data: {} is not a folder", path.display());
         Ok(Self(path.to_owned()))
     }
 
     /// The names of the sets of a kind, in the order of the alphabet.
-    pub(super) fn names(&self, kind: &str) -> Result<Vec<String>> {
+    pub(crate) fn names(&self, kind: &str) -> Result<Vec<String>> {
         let folder = self.0.join(kind);
         let cannot = || format!("cannot read the folder {}", folder.display());
         let mut names = Vec::new();
@@ -41,12 +40,12 @@ impl Folder {
     }
 
     /// A table of the paper's UCI sets: no header, the target last.
-    pub(super) fn uci(&self, name: &str) -> Result<Set> {
+    pub(crate) fn uci(&self, name: &str) -> Result<Set> {
         self.read("uci", name, false)
     }
 
     /// A table with a header, the target last.
-    pub(super) fn extra(&self, name: &str) -> Result<Set> {
+    pub(crate) fn extra(&self, name: &str) -> Result<Set> {
         self.read("extra", name, true)
     }
 
@@ -57,7 +56,9 @@ impl Folder {
         };
         let options = CsvOptions { header: Some(header), ..CsvOptions::default() };
         let file = TableFile::open(&InputPath::new(&path), options)?;
-        let mut table = tables::simple(&file, &TrainingOptions::default(), "-1")?;
+        let mut table = read_training(&file, &TrainingOptions::default(), |stats| {
+            Ok(Labels::of_targets(vec![stats.find_column("-1")?]))
+        })?;
         let y = table.labels.targets.pop().context("a table has a last column")?;
         Ok(Set { name: name.into(), x: table.x.into_matrix()?, y })
     }
