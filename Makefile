@@ -58,7 +58,7 @@ bench:
 	bash bench/run.sh
 
 soak:
-	RAYSUM_KILLS=50 $(CARGO) test -p raysum-cli --test kill
+	RAYSUM_KILLS=50 $(CARGO) test -p raysum-cli --test all kill
 
 # Tools of the project's own, which only these two need.
 TOOLS := $(CURDIR)/.tools

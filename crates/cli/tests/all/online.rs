@@ -1,8 +1,6 @@
 //! More rows, shards, several targets, weights and known noise, from the command line.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 /// Lines of a table: x, z, a weight, a noise, and two targets.
 fn lines(range: std::ops::Range<i32>) -> Vec<String> {

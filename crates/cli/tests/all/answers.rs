@@ -1,8 +1,6 @@
 //! Whether what a user reads makes sense, on tables whose truth is known.
 
-mod common;
-
-use common::{Folder, Random, json_lines, number, sound_predictions};
+use crate::common::{Folder, Random, json_lines, number, sound_predictions};
 
 /// A table of standard normal columns x0, x1, … with y = Σ of the first `useful` + noise.
 fn sum_of_columns(rows: usize, columns: usize, useful: usize, noise: f64, seed: u64) -> String {

@@ -1,5 +1,4 @@
 //! What the tests of the command line share: a folder to run `raysum` in, tables, predictions.
-#![allow(dead_code, reason = "every file of tests uses a part of it")]
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -16,6 +15,7 @@ pub(crate) struct Folder(TempDir);
 /// What a run of `raysum` ended with.
 #[derive(Debug)]
 pub(crate) struct Run {
+    #[expect(dead_code, reason = "it is shown when an assertion fails")]
     pub(crate) line: String,
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,

@@ -1,10 +1,6 @@
 //! What does not fit in memory is a sentence, and what need not fit does not have to.
 
-#![cfg(target_os = "linux")]
-
-mod common;
-
-use common::{Folder, Run, Table};
+use crate::common::{Folder, Run, Table};
 use std::process::Command;
 
 /// Runs a command that may take so many megabytes of addresses; every thread takes some.

@@ -1,10 +1,6 @@
 //! A disk that is full: a sentence, and nothing half-written.
 
-#![cfg(unix)]
-
-mod common;
-
-use common::{Folder, Run, Table};
+use crate::common::{Folder, Run, Table};
 use std::process::Command;
 
 fn folder() -> Folder {

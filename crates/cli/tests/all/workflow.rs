@@ -1,8 +1,6 @@
 //! The way of a user: fit, predict, inspect, evaluate and demo, on tables of every shape.
 
-mod common;
-
-use common::{
+use crate::common::{
     Folder, Predicted, Table, gzip, json_lines, number, predictions, smooth, sound_predictions,
 };
 use serde_json::Value;

@@ -1,8 +1,6 @@
 //! Tables are predicted some rows at a time: the same lines as in one piece, in the same order.
 
-mod common;
-
-use common::{Folder, Table};
+use crate::common::{Folder, Table};
 
 /// More rows than a part of a table has.
 const ROWS: usize = 70_000;

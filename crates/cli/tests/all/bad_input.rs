@@ -1,9 +1,7 @@
 //! Whatever is wrong ends with a sentence and a code, and leaves no trace; whatever is merely
 //! strange gives finite predictions.
 
-mod common;
-
-use common::{Folder, Random, Table, gzip, sound_predictions};
+use crate::common::{Folder, Random, Table, gzip, sound_predictions};
 use std::fs;
 use std::sync::OnceLock;
 

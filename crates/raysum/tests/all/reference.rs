@@ -34,7 +34,7 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let file: Value = serde_json::from_str(include_str!("reference/reference.json")).unwrap();
+    let file: Value = serde_json::from_str(include_str!("../reference/reference.json")).unwrap();
     let cases = file["cases"].as_array().unwrap().iter().map(|value| Case {
         name: format!("{} ({})", value["name"], value["source"]),
         prior: Prior {

@@ -1,5 +1,5 @@
 //! Data, priors and engines that the suites of the engines share.
-#![allow(dead_code, unreachable_pub, missing_docs, reason = "every suite uses some of it")]
+#![allow(unreachable_pub, reason = "a module of a test program")]
 
 use rand_distr::{Distribution, StandardNormal};
 use raysum::engine::dense::Dense;

@@ -1,10 +1,6 @@
 //! No command writes over what it reads, and a replaced file stays as private as it was.
 
-#![cfg(unix)]
-
-mod common;
-
-use common::{Folder, Table};
+use crate::common::{Folder, Table};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::{Command, Stdio};

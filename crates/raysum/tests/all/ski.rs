@@ -1,9 +1,7 @@
 //! What the SKI engine is besides an engine: an approximation that a finer grid improves, and an
 //! estimate with a standard error.
 
-mod common;
-
-use common::{Case, Tolerances, case, cases, compare, gradient, largest_difference, std};
+use crate::common::{Case, Tolerances, case, cases, compare, gradient, largest_difference, std};
 use raysum::engine::dense::Dense;
 use raysum::engine::ski::{Ski, SkiOptions};
 use raysum::engine::{Engine, Observations};
@@ -199,7 +197,7 @@ fn not_converging_is_said() {
     assert!(e.is_recoverable());
     let e = e.to_string();
     assert!(e.starts_with("conjugate gradients did not converge: after 1 iterations"), "{e}");
-    let case: Case = common::case("forms", 100, 5, SubKernel::Rbf, &[5], 26);
+    let case: Case = crate::common::case("forms", 100, 5, SubKernel::Rbf, &[5], 26);
     let e = case.ski(SkiOptions::default()).posterior(&case.prior).map(drop).unwrap_err();
     assert!(e.to_string().contains("not rbf of degree 5"), "{e}");
 }

@@ -1,9 +1,5 @@
 //! Ctrl-C, and readers that go away.
-#![cfg(unix)]
-
-mod common;
-
-use common::{Folder, Table};
+use crate::common::{Folder, Table};
 use std::os::unix::fs::FileTypeExt;
 use std::process::{Child, Command};
 use std::thread::sleep;

@@ -4,9 +4,7 @@ use raysum::engine::weight::{Use, Weight};
 use raysum::engine::{Engine, Observations, Prior};
 use raysum::{Config, Dataset, EngineChoice, Matrix, StandardRows, SubKernel};
 
-mod common;
-
-use common::{Case, Tolerances, case, cases, compare, gradient, largest_difference};
+use crate::common::{Case, Tolerances, case, cases, compare, gradient, largest_difference};
 
 #[test]
 fn likelihoods_agree_to_a_thousandth_of_a_nat() {
@@ -81,7 +79,8 @@ fn the_weight_engine_s_gradient_matches_its_own_differences() {
 fn many_views_of_one_sub_kernel_have_the_slopes_of_differences() {
     // From 16 views on the dense engine sums them in another way.
     for (rows, columns) in [(300, 20), (90, 20), (64, 16)] {
-        let one = common::on_axes(case("rbf-ard", rows, columns, SubKernel::Rbf, &[columns], 1));
+        let one =
+            crate::common::on_axes(case("rbf-ard", rows, columns, SubKernel::Rbf, &[columns], 1));
         let value = |prior: &Prior| one.dense().evaluate(prior).unwrap();
         let axes = value(&one.prior);
         let mut full = one.prior.clone();

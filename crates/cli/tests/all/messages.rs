@@ -1,9 +1,7 @@
 //! What is said of bad input, to the letter: `messages.txt` holds each command with its exit code and
 //! its message. A changed message is a changed line there (`RAYSUM_BLESS=1` writes it anew).
 
-mod common;
-
-use common::{Folder, Table, gzip, npy, npy_of};
+use crate::common::{Folder, Table, gzip, npy, npy_of};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

@@ -2,11 +2,7 @@
 //! with a checkpoint ends with the bits of one that was left alone.
 //!
 //! `RAYSUM_KILLS` says how many kills each test does; `make soak` does many.
-#![cfg(unix)]
-
-mod common;
-
-use common::{Folder, Table};
+use crate::common::{Folder, Table};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};

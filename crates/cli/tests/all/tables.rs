@@ -1,8 +1,6 @@
 //! Tables as people have them: local notation, arrays with gaps, every format in and out.
 
-mod common;
-
-use common::{Folder, Table, npy, npy_of, predictions, sound_predictions};
+use crate::common::{Folder, Table, npy, npy_of, predictions, sound_predictions};
 use std::path::Path;
 
 /// A table with a price, a share, a date, a city, an identifier and a target, in two notations.
