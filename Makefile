@@ -5,6 +5,10 @@ PYTHON ?= python3
 # A virtual environment of the project's own.
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
+# Incremental compilation makes a first build slower.
+export CARGO_INCREMENTAL ?= 0
+# Where cargo builds.
+TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 
 .PHONY: help demo test test-rust test-python extension lint bench soak fuzz audit clean
 
@@ -18,28 +22,31 @@ help:
 	@echo "make audit   licences and known weaknesses of all dependencies"
 	@echo "make clean   remove what the others made"
 
+# All of these build in the development profile with the features of the whole workspace, so that each
+# dependency is compiled once.
 demo:
 	@echo "== building raysum (the first time takes a few minutes)"
-	$(CARGO) build --release --quiet -p raysum-cli
+	$(CARGO) build --workspace --bin raysum
 	@echo "== raysum demo"
-	@./target/release/raysum demo --output demo
+	@$(TARGET)/debug/raysum demo --output demo
 
 test: test-rust test-python
 
 test-rust:
-	@echo "== building and running the Rust tests (the first time takes some minutes)"
+	@echo "== building the Rust tests (the first time takes some minutes)"
+	$(CARGO) test --workspace --no-run
+	@echo "== running the Rust tests"
 	$(CARGO) test --workspace --quiet
 
-# The command line that Python shares its files with is the one that the Rust tests build: a plain
-# build would compile everything once more, with other features.
 test-python: extension
+	@echo "== building raysum, which shares its files with Python"
+	$(CARGO) build --workspace --bin raysum
 	@echo "== running the Python tests"
-	@$(CARGO) test --workspace --quiet --no-run
-	RAYSUM_BIN="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/raysum" $(BIN)/python -m pytest
+	RAYSUM_BIN="$(TARGET)/debug/raysum" $(BIN)/python -m pytest
 
 extension: $(VENV)/installed
 	@echo "== building the Python extension into .venv"
-	VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop --quiet
+	VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop --features shared-build
 
 $(VENV)/installed: python/requirements.txt
 	@echo "== installing Python packages into .venv"
@@ -49,7 +56,7 @@ $(VENV)/installed: python/requirements.txt
 
 lint: $(VENV)/installed
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check python
 	$(BIN)/ruff check python
 	$(BIN)/mypy
@@ -58,7 +65,7 @@ bench:
 	bash bench/run.sh
 
 soak:
-	RAYSUM_KILLS=50 $(CARGO) test -p raysum-cli --test kill
+	RAYSUM_KILLS=50 $(CARGO) test -p raysum-cli --test all kill
 
 # Tools of the project's own, which only these two need.
 TOOLS := $(CURDIR)/.tools

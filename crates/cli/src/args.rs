@@ -3,16 +3,16 @@
 
 mod model;
 mod online;
-mod reproduce;
 mod ski;
-mod values;
+pub mod values;
 
 pub(crate) use model::ModelArgs;
 pub(crate) use online::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
-pub(crate) use reproduce::{ExperimentArgs, FoldsArgs, ReproduceArgs, RunArgs};
 
+use crate::program::ProgramArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use raysum::Config;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use values::{file, folder, model_file, open_unit, share, whole};
 
@@ -25,25 +25,8 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Threads to use, at most as many as there are cores; the results do not depend on it
-    /// [default: all cores]
-    #[arg(
-        long, global = true, value_name = "N", value_parser = whole(1, u32::MAX),
-        allow_hyphen_values = true
-    )]
-    pub(crate) threads: Option<u32>,
-
-    /// Print nothing but results and errors
-    #[arg(long, short, global = true)]
-    pub(crate) quiet: bool,
-
-    /// Say more on the way: the engine, its features, each evaluation
-    #[arg(long, short, global = true, conflicts_with = "quiet")]
-    pub(crate) verbose: bool,
-
-    /// Print results as JSON, one object per line, for machines
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
 }
 
 /// The commands.
@@ -67,7 +50,8 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Fit, score, save, predict and draw, on a bundled table of cars
     Demo(DemoArgs),
-    /// Run the paper's experiments again: tables and figures beside the paper's numbers
+    /// Say where the paper's experiments are
+    #[command(hide = true)]
     Reproduce(ReproduceArgs),
 }
 
@@ -216,7 +200,8 @@ impl YesNo {
     }
 }
 
-fn preset(name: &str) -> raysum::Result<String> {
+/// The name of a preset.
+pub fn preset(name: &str) -> raysum::Result<String> {
     Config::preset(name).map(|_| name.to_string())
 }
 
@@ -364,6 +349,14 @@ pub(crate) struct DemoArgs {
     /// Folder for the model, the predictions and the picture
     #[arg(long, short, value_name = "FOLDER", default_value = "demo", value_parser = folder())]
     pub(crate) output: PathBuf,
+}
+
+/// `raysum reproduce`, which earlier versions had.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ReproduceArgs {
+    /// What the experiments were asked for.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub(crate) words: Vec<OsString>,
 }
 
 fn models_help() -> String {

@@ -1,4 +1,4 @@
-//! The commands, one per file, and what they share.
+//! The commands, one per file.
 
 mod demo;
 mod evaluate;
@@ -9,42 +9,13 @@ mod predict;
 mod sample;
 mod streamed;
 
-use crate::args::{Args, Command};
-use crate::{output, reproduce, threads};
-use anyhow::{Context, Result};
-use raysum_table::Note;
-
-/// How a command talks, apart from its results.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Voice {
-    /// Print nothing but results and errors.
-    pub(crate) quiet: bool,
-    /// Print every evaluation.
-    pub(crate) verbose: bool,
-    /// Print results as JSON.
-    pub(crate) json: bool,
-}
-
-impl Voice {
-    /// Notes about the data go to standard error.
-    pub(crate) fn notes(self, notes: &[Note]) {
-        notes.iter().for_each(|note| self.note(note.text()));
-    }
-
-    /// A note goes to standard error.
-    pub(crate) fn note(self, note: &str) {
-        if !self.quiet {
-            output::say(&format!("note: {note}"));
-        }
-    }
-}
+use crate::args::{Command, ReproduceArgs};
+use crate::program::Voice;
+use anyhow::{Result, bail};
 
 /// Runs a command.
-pub(crate) fn run(args: &Args) -> Result<()> {
-    let voice = Voice { quiet: args.quiet, verbose: args.verbose, json: args.json };
-    let note = threads::start(args.threads).context("cannot start the threads")?;
-    note.iter().for_each(|note| voice.note(note));
-    match &args.command {
+pub(crate) fn run(command: &Command, voice: Voice) -> Result<()> {
+    match command {
         Command::Fit(args) => fit::run(args, voice),
         Command::Predict(args) => predict::run(args, voice),
         Command::Sample(args) => sample::run(args, voice),
@@ -54,6 +25,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Command::Merge(args) => online::merge(args, voice),
         Command::Inspect(args) => inspect::run(args, voice),
         Command::Demo(args) => demo::run(args, voice),
-        Command::Reproduce(args) => reproduce::run(args, voice),
+        Command::Reproduce(args) => bail!(moved(args)),
     }
+}
+
+/// Where the experiments are, with the command that runs what was asked for.
+fn moved(args: &ReproduceArgs) -> String {
+    let words: Vec<_> = args.words.iter().map(|word| word.to_string_lossy()).collect();
+    let words = if words.is_empty() { "--help".into() } else { words.join(" ") };
+    format!(
+        "the paper's experiments are a program of their own; in the sources of raysum, run: cargo \
+         run --release -p raysum-experiments -- {words}"
+    )
 }

@@ -10,10 +10,10 @@ static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 /// The checkpoint of the fit that runs.
 static KEPT: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// Installs the handler.
-pub(crate) fn install() {
+/// Installs the handler of a program with this name.
+pub(crate) fn install(name: &'static str) {
     // Without a handler the system's own applies, which is good enough.
-    let _ = ctrlc::set_handler(|| {
+    let _ = ctrlc::set_handler(move || {
         let _wait_for_file = WRITING.lock();
         if let Some(path) = lock(&UNFINISHED).take() {
             let _ = std::fs::remove_file(path);
@@ -26,7 +26,7 @@ pub(crate) fn install() {
             ),
             None => "; no file was left half-written".into(),
         };
-        let _ = writeln!(std::io::stderr(), "\nraysum: interrupted{kept}");
+        let _ = writeln!(std::io::stderr(), "\n{name}: interrupted{kept}");
         std::process::exit(130);
     });
 }
@@ -46,7 +46,7 @@ fn lock(path: &Mutex<Option<PathBuf>>) -> MutexGuard<'_, Option<PathBuf>> {
 }
 
 /// Runs `body`, which puts a file in place, before any interruption takes effect.
-pub(crate) fn whole<T>(body: impl FnOnce() -> T) -> T {
+pub fn whole<T>(body: impl FnOnce() -> T) -> T {
     let _guard = WRITING.lock();
     body()
 }

@@ -1,23 +1,31 @@
-//! The command `raysum`: parse the arguments → resolve a job → run it → print. A library only so that its fuzzers
-//! can get at it.
+//! The command `raysum`: parse the arguments → resolve a job → run it → print. A library for its fuzzers and for the
+//! paper's experiments; its items are not a stable interface.
 
-mod args;
+#[doc(hidden)]
+pub mod args;
 mod baseline;
 mod commands;
 mod describe;
 #[doc(hidden)]
 pub mod fuzzing;
-mod interrupt;
+#[doc(hidden)]
+pub mod interrupt;
 mod memory;
-mod output;
+#[doc(hidden)]
+pub mod output;
 mod picture;
-mod progress;
-mod reproduce;
+#[doc(hidden)]
+pub mod program;
+#[doc(hidden)]
+pub mod progress;
 mod resolve;
 mod same_file;
-mod score;
-mod splits;
-mod style;
+#[doc(hidden)]
+pub mod score;
+#[doc(hidden)]
+pub mod splits;
+#[doc(hidden)]
+pub mod style;
 mod tables;
 mod threads;
 
@@ -27,14 +35,5 @@ use std::process::ExitCode;
 /// Does what the command line says.
 pub fn run() -> ExitCode {
     let args = args::Args::parse();
-    interrupt::install();
-    match commands::run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        // `raysum … | head` closes the pipe early; that is no failure.
-        Err(e) if output::is_broken_pipe(&e) => ExitCode::SUCCESS,
-        Err(e) => {
-            output::say(&format!("raysum: {e:#}"));
-            ExitCode::FAILURE
-        }
-    }
+    program::run("raysum", args.program, |voice| commands::run(&args.command, voice))
 }

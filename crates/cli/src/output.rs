@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Runs `body` on a writer to `path` (`-` is standard output). It may take its time: a file is put
 /// in its place when it is complete, and an interruption leaves nothing of it.
-pub(crate) fn write<E: Into<anyhow::Error>>(
+pub fn write<E: Into<anyhow::Error>>(
     path: &Path,
     body: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), E>,
 ) -> Result<()> {
@@ -98,7 +98,7 @@ pub(crate) fn say(text: &str) {
 }
 
 /// Prints lines of results to standard output.
-pub(crate) fn print_line(text: &str) -> Result<()> {
+pub fn print_line(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", shown(text))?;
     Ok(())
@@ -106,7 +106,7 @@ pub(crate) fn print_line(text: &str) -> Result<()> {
 
 /// Prints a JSON object as a line of results, with escapes of JSON's own for what a terminal would
 /// obey. Only strings hold such characters.
-pub(crate) fn print_json(value: &Value) -> Result<()> {
+pub fn print_json(value: &Value) -> Result<()> {
     let mut line = String::new();
     for c in value.to_string().chars() {
         if is_obeyed(c) {

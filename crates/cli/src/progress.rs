@@ -1,6 +1,6 @@
 //! Progress of a fit: a bar on a terminal, a plain line now and then elsewhere, or nothing.
 
-use crate::commands::Voice;
+use crate::program::Voice;
 use crate::{output, style};
 use indicatif::{ProgressBar, ProgressStyle};
 use raysum::{Phase, Progress};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
 /// Shows how a job goes on, on standard error.
-pub(crate) struct Reporter {
+pub struct Reporter {
     surface: Surface,
 }
 
@@ -26,7 +26,7 @@ enum Surface {
 
 impl Reporter {
     /// A reporter for a job with this name.
-    pub(crate) fn new(label: &str, voice: Voice) -> Self {
+    pub fn new(label: &str, voice: Voice) -> Self {
         Self { surface: Self::surface(label, voice) }
     }
 
@@ -72,7 +72,7 @@ impl Reporter {
     }
 
     /// After `done` of `all` equal parts of a job.
-    pub(crate) fn part(&mut self, done: usize, all: usize) {
+    pub fn part(&mut self, done: usize, all: usize) {
         let text = |elapsed: Duration| {
             let left = elapsed.as_secs_f64() / done.max(1) as f64 * (all - done) as f64;
             format!("{done} of {all}, about {} left", style::seconds(left))
@@ -81,7 +81,7 @@ impl Reporter {
     }
 
     /// After this share of a long job, the last of it some part of a whole.
-    pub(crate) fn share(&mut self, share: f64, part: &str) {
+    pub fn share(&mut self, share: f64, part: &str) {
         let text = |elapsed: Duration| {
             let left = time_left(elapsed, share).map(|s| format!(", {s}")).unwrap_or_default();
             format!("{:.0} %, {part}{left}", 100.0 * share)
@@ -108,7 +108,7 @@ impl Reporter {
     }
 
     /// The job is done.
-    pub(crate) fn finish(self) {
+    pub fn finish(self) {
         if let Surface::Bar(bar) = self.surface {
             bar.finish_and_clear();
         }

@@ -5,17 +5,21 @@ use serde::Serialize;
 
 /// Scores, in one unit of the target.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Scores {
-    pub(crate) rmse: f64,
-    pub(crate) nlpd: f64,
-    pub(crate) coverage95: f64,
-    pub(crate) crps: f64,
+pub struct Scores {
+    /// Root mean squared error.
+    pub rmse: f64,
+    /// Mean negative log predictive density.
+    pub nlpd: f64,
+    /// Share of the rows inside the 95 % interval.
+    pub coverage95: f64,
+    /// Mean continuous ranked probability score.
+    pub crps: f64,
 }
 
 impl Scores {
     /// Scores of the target divided by `unit`, its standard deviation in the training rows: so
     /// no target is too large or too small to be squared.
-    pub(crate) fn standardised(truth: &[f64], p: &Prediction, unit: f64) -> Self {
+    pub fn standardised(truth: &[f64], p: &Prediction, unit: f64) -> Self {
         let error: Vec<f64> =
             truth.iter().zip(&p.mean).map(|(t, m)| (t / unit) - (m / unit)).collect();
         let variance: Vec<f64> = p.std().iter().map(|s| (s / unit).powi(2)).collect();

@@ -7,9 +7,9 @@ use raysum_table::TrainingTable;
 /// The rows of one fold. All others are to learn from; of millions, their numbers would take more
 /// memory than anything else.
 #[derive(Debug)]
-pub(crate) struct Split {
+pub struct Split {
     /// In the order of the table.
-    pub(crate) test: Vec<usize>,
+    pub test: Vec<usize>,
 }
 
 impl Split {
@@ -38,12 +38,12 @@ impl Split {
     }
 
     /// The values of the test rows.
-    pub(crate) fn test_of(&self, values: &[f64]) -> Vec<f64> {
+    pub fn test_of(&self, values: &[f64]) -> Vec<f64> {
         self.test.iter().map(|&i| values[i]).collect()
     }
 
     /// The values of the other rows.
-    pub(crate) fn train_of(&self, values: &[f64]) -> Vec<f64> {
+    pub fn train_of(&self, values: &[f64]) -> Vec<f64> {
         let mut train = Vec::with_capacity(values.len() - self.test.len());
         let mut start = 0;
         for &row in &self.test {
@@ -56,12 +56,12 @@ impl Split {
 }
 
 /// Whether so many folds leave rows to fit.
-pub(crate) fn are_enough(rows: usize, folds: usize) -> bool {
+pub fn are_enough(rows: usize, folds: usize) -> bool {
     rows >= folds && rows - rows.div_ceil(folds) >= 2
 }
 
 /// `folds` splits of nearly equal size; every row is in exactly one test part.
-pub(crate) fn folds(rows: usize, folds: usize, seed: u64, repeat: u32) -> Vec<Split> {
+pub fn folds(rows: usize, folds: usize, seed: u64, repeat: u32) -> Vec<Split> {
     let order = permutation(rows, seed, repeat);
     (0..folds).map(|k| Split::new(&order[k * rows / folds..(k + 1) * rows / folds])).collect()
 }

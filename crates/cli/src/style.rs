@@ -45,7 +45,7 @@ pub(crate) fn bar(share: f64, width: usize) -> String {
 }
 
 /// A number of seconds in a unit that suits it.
-pub(crate) fn seconds(value: f64) -> String {
+pub fn seconds(value: f64) -> String {
     if value < 0.1 {
         format!("{:.0} ms", value * 1e3)
     } else if value < 90.0 {

@@ -1,14 +1,12 @@
 //! One value-and-gradient evaluation of the weight engine, and its share of the flop floor 3np².
 
-#![allow(missing_docs, reason = "criterion's macros make public items")]
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use faer::{Accum, Mat, Par, linalg::matmul::matmul};
 use rand_distr::{Distribution, StandardNormal};
 use raysum::engine::weight::{Use, Weight};
 use raysum::engine::{AdditiveKernel, Engine, Observations, Prior};
 use raysum::rng::{Purpose, stream};
 use raysum::{Directions, Matrix, Projections, Scaler, StandardRows, SubKernel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The command's own allocator.
 #[global_allocator]
@@ -44,15 +42,15 @@ fn seconds(run: impl FnOnce()) -> f64 {
     clock.elapsed().as_secs_f64()
 }
 
-/// The share of the machine's peak that `flops` in a run amount to. Both are measured in turns, and
+/// Seconds of a run, and the share of the machine's peak that its `flops` amount to. Both are measured in turns, and
 /// the best of each counts: on a busy machine the rate of either changes from second to second.
-fn share_of_peak(peak: &mut Peak, flops: f64, mut run: impl FnMut()) -> f64 {
+fn share_of_peak(peak: &mut Peak, flops: f64, mut run: impl FnMut()) -> (f64, f64) {
     let (mut best_peak, mut best_run) = (f64::MAX, f64::MAX);
     for _ in 0..12 {
         best_peak = best_peak.min(peak.measure());
         best_run = best_run.min(seconds(&mut run));
     }
-    flops * best_peak / best_run
+    (best_run, flops * best_peak / best_run)
 }
 
 /// 20 views of 20 columns; `scale` stretches them, and with it the number of features.
@@ -70,10 +68,8 @@ fn prior(scale: f64) -> Prior {
     }
 }
 
-fn evaluation(criterion: &mut Criterion) {
+fn main() {
     let mut peak = Peak::new();
-    let mut group = criterion.benchmark_group("evaluation");
-    group.sample_size(10).warm_up_time(Duration::from_millis(500));
     for rows in [10_000, 100_000] {
         let mut rng = stream(0, Purpose::Samples, 0);
         let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
@@ -83,21 +79,17 @@ fn evaluation(criterion: &mut Criterion) {
         let y = scaler.apply_y(&y);
         let mut engine =
             Weight::new(StandardRows::new((&x).into(), &scaler), Observations::from(y));
-        for (name, scale) in [("p200", 0.36), ("p600", 1.8)] {
+        for scale in [0.36, 1.8] {
             let prior = prior(scale);
             let p = engine.feature_map(&prior, Use::Likelihood).unwrap().len();
             let flops = 3.0 * rows as f64 * (p as f64).powi(2);
             let run = || drop(engine.evaluate(&prior).unwrap());
-            let share = share_of_peak(&mut peak, flops, run);
-            println!("n = {rows}, p = {p}: {:.0} % of the flop floor", 100.0 * share);
-            group.throughput(Throughput::Elements(rows as u64));
-            group.bench_function(format!("{rows}/{name}"), |b| {
-                b.iter(|| engine.evaluate(&prior).unwrap());
-            });
+            let (best, share) = share_of_peak(&mut peak, flops, run);
+            println!(
+                "n = {rows}, p = {p}: {:.1} ms, {:.0} % of the flop floor",
+                1e3 * best,
+                100.0 * share
+            );
         }
     }
-    group.finish();
 }
-
-criterion_group!(benches, evaluation);
-criterion_main!(benches);

@@ -1,7 +1,7 @@
 //! `raysum fit`: fit on part of the rows, score the rest, fit on all, save.
 
-use super::Voice;
 use crate::args::FitArgs;
+use crate::program::Voice;
 use crate::progress::Reporter;
 use crate::score::Scores;
 use crate::{describe, interrupt, output, splits, style, tables};

@@ -1,7 +1,7 @@
 //! `raysum inspect`: what a model file holds.
 
-use super::Voice;
 use crate::args::InspectArgs;
+use crate::program::Voice;
 use crate::{describe, output, style};
 use anyhow::Result;
 use raysum::Model;

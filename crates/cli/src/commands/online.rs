@@ -1,7 +1,7 @@
 //! `raysum update`, `stats` and `merge`: rows that come after the fit, or go.
 
-use super::Voice;
 use crate::args::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
+use crate::program::Voice;
 use crate::{interrupt, output, tables};
 use anyhow::{Context, Result, anyhow, ensure};
 use raysum::{Error, Model, Part};

@@ -2,7 +2,7 @@
 //! that it may be of any size, and so may be what is written for each row. Line k of the output
 //! belongs to row k of the input.
 
-use super::Voice;
+use crate::program::Voice;
 use crate::resolve::AnswerJob;
 use crate::{output, tables};
 use anyhow::{Result, ensure};

@@ -1,0 +1,22 @@
+//! The tests of the command line: one program, because each would link all of its dependencies again.
+
+mod answers;
+mod bad_input;
+mod common;
+#[cfg(unix)]
+mod disk;
+mod fuzz;
+#[cfg(unix)]
+mod kill;
+#[cfg(target_os = "linux")]
+mod memory;
+mod messages;
+mod online;
+#[cfg(unix)]
+mod overwrite;
+mod readme;
+#[cfg(unix)]
+mod signals;
+mod streaming;
+mod tables;
+mod workflow;

@@ -1,0 +1,20 @@
+//! The tests of the library's public interface: one program, because each would link all of its dependencies
+//! again.
+
+mod architecture;
+mod checkpoint;
+mod common;
+mod conformance;
+mod fixtures;
+mod functions;
+mod known_truth;
+mod learned;
+mod memory;
+mod model_file;
+mod observations;
+mod online;
+mod properties;
+mod reference;
+mod ski;
+mod stored_rows;
+mod stress;
