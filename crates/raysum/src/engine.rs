@@ -29,16 +29,19 @@ pub use seam::{
 pub use statistics::{Moments, Statistics, Summary};
 pub use tensor::Tensor;
 
+use std::sync::Arc;
+
 /// Makes a posterior from the arrays of a file; the error says what is wrong with them.
 pub fn load(
     engine: &str,
     prior: Prior,
     tensors: &[Tensor],
 ) -> std::result::Result<Box<dyn Posterior>, String> {
+    let prior = Arc::new(prior);
     match engine {
-        dense::NAME => Ok(Box::new(dense::DensePosterior::from_tensors(prior, tensors)?)),
-        ski::NAME => Ok(Box::new(ski::SkiPosterior::from_tensors(prior, tensors)?)),
-        weight::NAME => Ok(Box::new(weight::WeightPosterior::from_tensors(prior, tensors)?)),
+        dense::NAME => Ok(Box::new(dense::DensePosterior::from_tensors(&prior, tensors)?)),
+        ski::NAME => Ok(Box::new(ski::SkiPosterior::from_tensors(&prior, tensors)?)),
+        weight::NAME => Ok(Box::new(weight::WeightPosterior::from_tensors(&prior, tensors)?)),
         other => Err(format!("unknown engine '{other}'")),
     }
 }

@@ -88,10 +88,9 @@ impl DensePosterior {
 
     /// Reads the arrays that [`Posterior::tensors`] wrote.
     pub(crate) fn from_tensors(
-        prior: impl Into<Arc<Prior>>,
+        prior: &Arc<Prior>,
         tensors: &[Tensor],
     ) -> std::result::Result<Self, String> {
-        let prior = prior.into();
         let take = |name| Tensor::find(tensors, name);
         let (z, a, packed) = (take("z")?, take("a")?, take("factor")?);
         let (precision, noise, weights) = (take("precision")?, take("noise")?, take("weights")?);
@@ -121,7 +120,7 @@ impl DensePosterior {
             precision: precision.values.clone(),
             factor,
         };
-        Ok(Self::new(prior, Arc::new(shared), a.values.clone()))
+        Ok(Self::new(Arc::clone(prior), Arc::new(shared), a.values.clone()))
     }
 }
 

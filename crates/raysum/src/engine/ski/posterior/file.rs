@@ -50,8 +50,7 @@ impl SkiPosterior {
     }
 
     /// Reads the arrays of a file.
-    pub(crate) fn from_tensors(prior: impl Into<Arc<Prior>>, tensors: &[Tensor]) -> Words<Self> {
-        let prior = prior.into();
+    pub(crate) fn from_tensors(prior: &Arc<Prior>, tensors: &[Tensor]) -> Words<Self> {
         let number = |name: &str| -> Words<f64> {
             let tensor = Tensor::find(tensors, name)?;
             tensor.check_shape(&[1])?;
@@ -67,7 +66,7 @@ impl SkiPosterior {
         let mut width = None;
         for (j, &degree) in prior.kernel.degrees.iter().enumerate() {
             let take = |name: &str| Tensor::find(tensors, &format!("{name}.{j}"));
-            let grid = read_grid(&prior, take("lattices")?, degree)?;
+            let grid = read_grid(prior, take("lattices")?, degree)?;
             let (own_mean, own_factor) = (take("mean")?, take("factor")?);
             own_mean.check_shape(&[grid.nodes()])?;
             let columns = *own_factor.shape.last().unwrap_or(&0);
@@ -81,7 +80,7 @@ impl SkiPosterior {
         }
         let variances = &prior.kernel.variances;
         let solver =
-            exact_variance.then(|| read_solver(&prior, tensors, rows, &grids, (&options, seed)));
+            exact_variance.then(|| read_solver(prior, tensors, rows, &grids, (&options, seed)));
         let solver = solver.transpose()?;
         let mean = Loads::new(&grids, variances, 1, mean);
         let shared = Shared {
@@ -94,7 +93,7 @@ impl SkiPosterior {
             noise: OnceLock::new(),
         };
         let (shared, standard_error) = (Arc::new(shared), number("standard_error")?);
-        Ok(Self { prior, shared, mean, standard_error })
+        Ok(Self { prior: Arc::clone(prior), shared, mean, standard_error })
     }
 }
 

@@ -9,17 +9,16 @@ use crate::kernel::SubKernel;
 use std::sync::Arc;
 
 impl WeightPosterior {
-    /// Reads the arrays that [`Posterior::tensors`] wrote.
+    /// Reads the arrays that [`Posterior::tensors`](crate::engine::Posterior::tensors) wrote.
     pub(crate) fn from_tensors(
-        prior: impl Into<Arc<Prior>>,
+        prior: &Arc<Prior>,
         tensors: &[Tensor],
     ) -> std::result::Result<Self, String> {
-        let prior = prior.into();
         prior.kernel.check_products(NAME).map_err(|e| e.to_string())?;
-        let map = read_map(&prior, tensors)?;
+        let map = read_map(prior, tensors)?;
         Tensor::find(tensors, "moments")?.check_shape(&[map.len()])?;
         let statistics = Statistics::from_tensors(tensors)?;
-        Self::one(map, &statistics, &prior).map_err(|e| e.to_string())
+        Self::one(map, &statistics, prior).map_err(|e| e.to_string())
     }
 }
 
