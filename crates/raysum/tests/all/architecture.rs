@@ -196,7 +196,7 @@ fn the_engines_of_a_use_tree_are_seen() {
 #[test]
 fn files_say_what_they_are_for_and_stay_short() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for source in ["raysum/src", "table/src", "cli/src"] {
+    for source in ["raysum/src", "table/src", "cli/src", "experiments/src"] {
         let mut all = Vec::new();
         files(&root.join(source), &mut all);
         for path in all {
