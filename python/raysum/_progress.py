@@ -34,6 +34,7 @@ def reporting(verbose: int) -> Iterator[Progress | None]:
 
     try:
         yield advance
+        bar.update(1.0 - bar.n)
     finally:
         bar.close()
 

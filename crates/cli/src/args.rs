@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use values::{file, folder, model_file, open_unit, share, whole};
 
 /// Gaussian-process regression by sums of one-dimensional views of the data: a prediction and an
-/// honest interval for every row of a table.
+/// interval for every row of a table.
 #[derive(Debug, Parser)]
 #[command(name = "raysum", version, max_term_width = 100)]
 pub(crate) struct Args {

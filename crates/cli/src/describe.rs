@@ -11,13 +11,21 @@ pub(crate) fn engine(model: &Model) -> String {
     }
 }
 
+/// The evaluations of a fit, and of those the ones for the saved model.
+pub(crate) fn evaluations(model: &Model, all: usize) -> String {
+    match model.report().evaluations {
+        own if own == all => all.to_string(),
+        own => format!("{all}, {own} of them for the saved model"),
+    }
+}
+
 /// How far length-scales differ from one another.
 pub(crate) fn length_scales(model: &Model) -> String {
     let per_column = !model.hyperparameters().column_length_scales.is_empty();
     match (model.report().shrinkage, per_column) {
         (Some(0.0), true) => "one for all columns".into(),
         (Some(0.0), false) => "one for all projections".into(),
-        (Some(width), _) => format!("tied, by a prior of width {width}"),
+        (Some(width), _) => format!("tied, by a prior of width {}", style::number(width)),
         (None, true) => "one per column".into(),
         (None, false) => "one per projection".into(),
     }
@@ -55,6 +63,9 @@ pub(crate) fn mark(model: &Model, targets: usize) -> String {
 pub(crate) fn relevance(model: &Model, most: usize) -> String {
     let order = model.ranking();
     let top = order.first().map_or(0.0, |&i| model.relevance()[i]);
+    if top == 0.0 {
+        return "  none: the prediction is about the same everywhere\n".into();
+    }
     let rows: Vec<Vec<String>> = order
         .iter()
         .take(most)

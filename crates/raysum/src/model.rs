@@ -202,14 +202,15 @@ impl Model {
         self.posterior.mergeable().map(Mergeable::features)
     }
 
-    /// Standard deviation of the noise of a row of weight 1, in the target's units.
+    /// Standard deviation of the noise of a row of weight 1, in the target's units. If no weights were
+    /// given it is [`Model::predicted_noise_std`].
     pub fn noise_std(&self) -> f64 {
-        (self.hyperparameters.noise_variance * self.scaler.weight).sqrt() * self.scaler.y.std
+        let variance = self.hyperparameters.noise_variance * self.scaler.reported_noise;
+        variance.sqrt() * self.scaler.y.std
     }
 
     /// Standard deviation of the noise that predictions have, in the target's units: the
-    /// average over the training rows, which without weights and copies of rows is
-    /// [`Model::noise_std`].
+    /// average over the training rows.
     pub fn predicted_noise_std(&self) -> f64 {
         let variance = self.hyperparameters.noise_variance * self.scaler.average_noise;
         variance.sqrt() * self.scaler.y.std

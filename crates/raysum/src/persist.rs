@@ -274,7 +274,8 @@ fn check_scaler(metadata: &Metadata, columns: usize) -> std::result::Result<(), 
     if bad_scale {
         return Err(Problem::Damaged("a standard deviation is negative".into()));
     }
-    let scales = [metadata.scaler.weight, metadata.scaler.average_noise];
+    let Scaler { weight, average_noise, reported_noise, .. } = metadata.scaler;
+    let scales = [weight, average_noise, reported_noise];
     if scales.iter().any(|scale| !(scale.is_finite() && *scale > 0.0)) {
         return Err(Problem::Damaged("a scale of the weights is not above 0".into()));
     }

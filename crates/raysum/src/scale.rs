@@ -202,6 +202,10 @@ pub struct Scaler {
     /// rows come without a weight, so it is the average over those there were. 1 without weights.
     #[serde(default = "one")]
     pub average_noise: f64,
+    /// The noise variance that is reported, in the same unit: that of weight 1, or of a prediction
+    /// where no weights were given.
+    #[serde(default = "one")]
+    pub reported_noise: f64,
 }
 
 fn one() -> f64 {
@@ -225,12 +229,16 @@ impl Scaler {
     /// Learns the scales from training rows.
     pub fn fit(x: MatrixRef<'_>, y: &[f64]) -> Result<Self> {
         let (x, y) = (Standard::of_columns(x)?, Self::of_target(y, None));
-        Ok(Self { x, y, weight: 1.0, average_noise: 1.0 })
+        Ok(Self { x, y, weight: 1.0, average_noise: 1.0, reported_noise: 1.0 })
     }
 
     /// Learns the scales from a data set, for each of its targets. `observed` are the weights of its
-    /// distinct observations, if they are not all 1.
-    pub(crate) fn of_targets(data: &Dataset<'_>, observed: Option<&[f64]>) -> Result<Vec<Self>> {
+    /// distinct observations, if they are not all 1; `weighted` says whether rows came with weights.
+    pub(crate) fn of_targets(
+        data: &Dataset<'_>,
+        observed: Option<&[f64]>,
+        weighted: bool,
+    ) -> Result<Vec<Self>> {
         let weights = data.weights();
         let x = Standard::of_weighted(data.x(), weights)?;
         let weight = observed.map_or(1.0, mean);
@@ -240,6 +248,7 @@ impl Scaler {
             y: Self::of_target(y, weights),
             weight,
             average_noise,
+            reported_noise: if weighted { weight } else { average_noise },
         };
         Ok(data.targets().iter().map(scaler).collect())
     }

@@ -68,12 +68,13 @@ pub fn read_new(
 ) -> Result<Vec<Note>> {
     let mut report = EncodeReport::default();
     let mut noise_known = true;
-    let mut table = (String::new(), false);
+    let mut table = (String::new(), false, false);
     let encoding = EncodeOptions { missing: options.missing, with_labels: false };
     source.read(
         &mut |header: &TableHeader| {
             let unused = !schema.named && header.names.len() == schema.width;
-            table = (header.origin.name.clone(), unused);
+            let by_position = !schema.named && header.named;
+            table = (header.origin.name.clone(), unused, by_position);
             let plan = plan(schema, header, false, options.notation, &options.keep)?;
             let kept: Vec<String> = plan.keep.iter().map(|k| header.names[*k].clone()).collect();
             start(&kept)?;
@@ -94,7 +95,7 @@ pub fn read_new(
             })
         },
     )?;
-    let (name, has_labels) = table;
+    let (name, has_labels, by_position) = table;
     report.check(&name)?;
     let mut notes = report.notes(&name);
     if let (Some(column), false) = (&schema.labels.noise_std, noise_known) {
@@ -102,6 +103,11 @@ pub fn read_new(
             "{name}: there is no column {} with known noise, so intervals hold the noise found in \
              the fit alone",
             quoted(&column.name)
+        )));
+    }
+    if by_position {
+        notes.push(Note::Remark(format!(
+            "{name}: columns are taken by position, because the model was fitted without names"
         )));
     }
     if has_labels {

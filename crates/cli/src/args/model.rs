@@ -129,7 +129,7 @@ impl ModelArgs {
 }
 
 fn ones(j: &str) -> Result<Degrees, String> {
-    format!("{j}x1").parse().map_err(|_| "write a number from 1, or d".to_string())
+    format!("{j}x1").parse().map_err(|_| "write a number from 1 to 1000000, or d".to_string())
 }
 
 #[cfg(test)]

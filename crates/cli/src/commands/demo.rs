@@ -47,7 +47,9 @@ impl Demo {
         let (x, labels) = split.train(table);
         let (x_new, truth) = split.test(table);
         let (y, truth) = (&labels.targets[0], truth.targets[0].clone());
-        let mut model = Config::preset(MODEL)?.fit(&labels.dataset(x, 0..1)?)?;
+        let groups = table.schema.groups();
+        let data = labels.dataset(x, 0..1)?.grouped(&groups)?;
+        let mut model = Config::preset(MODEL)?.fit(&data)?;
         fit::attach(&mut model, MODEL, table, 0)?;
         let prediction = model.predict(x_new)?;
         let unit = model.scaler().y.std;

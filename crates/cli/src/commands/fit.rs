@@ -15,6 +15,9 @@ use std::time::Instant;
 /// From this many rows on, the hyperparameters found without the held-out rows are kept.
 const MANY_ROWS: usize = 20_000;
 
+/// Of fewer held-out rows the share inside the intervals says nothing.
+const LEAST_HELD_OUT: usize = 10;
+
 /// A model per target fitted on all rows, and how a fit on part of them scored on the rest.
 struct Fitted {
     models: Vec<Model>,
@@ -35,7 +38,7 @@ impl Holdout {
     /// Whether intervals of 95 % hold far fewer rows than chance would have it.
     fn is_overconfident(&self) -> bool {
         let deviation = (0.95 * 0.05 / self.rows as f64).sqrt();
-        self.scores.coverage95 < 0.85 - 3.0 * deviation
+        self.rows >= LEAST_HELD_OUT && self.scores.coverage95 < 0.85 - 3.0 * deviation
     }
 }
 
@@ -47,6 +50,12 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     if let Some(checkpoint) = &checkpoint {
         already(checkpoint).iter().for_each(|note| voice.note(note));
         interrupt::keeps(Some(checkpoint.path()));
+    }
+    for (name, y) in table.schema.labels.targets.iter().zip(&table.labels.targets) {
+        if y.iter().all(|value| *value == y[0]) {
+            let name = escaped(&name.name);
+            voice.note(&format!("every value of the target '{name}' is {}", y[0]));
+        }
     }
     let targets = table.labels.targets.len();
     // Together, or one after another.
@@ -253,7 +262,7 @@ fn summary(fitted: &Fitted, k: usize, preset: &str) -> String {
         row("log marginal likelihood", describe::likelihood(model)),
         row("noise std", style::number(model.noise_std())),
         row("length-scales", describe::length_scales(model)),
-        row("evaluations", fitted.evaluations.to_string()),
+        row("evaluations", describe::evaluations(model, fitted.evaluations)),
         row("time", style::seconds(fitted.seconds)),
     ];
     match fitted.holdouts.get(k) {

@@ -158,3 +158,56 @@ fn progress_says_what_is_done_on_how_many_rows() {
         .collect();
     assert!(shares.is_sorted() && *shares.last().unwrap() <= 100, "{shares:?}");
 }
+
+#[test]
+fn the_share_held_out_for_scores_does_not_decide_on_the_shrinkage() {
+    let folder = Folder::with("t.csv", sum_of_columns(150, 3, 2, 0.5, 9));
+    let fit = |share: f64| {
+        let line = format!("fit t.csv -t y --holdout {share} -o m.raysum");
+        let likelihood = number(&holdout(&folder, &line), "log_marginal_likelihood");
+        let inspected = json_lines(&folder.stdout("inspect m.raysum --json")).remove(0);
+        (likelihood, inspected)
+    };
+    // Of 30 rows held-out rows would decide; the model is of all rows.
+    let ((all, _), (few, inspected)) = (fit(0.0), fit(0.8));
+    assert!((all - few).abs() < 0.2, "{all}, {few}");
+    assert!(inspected["shrinkage"].is_null(), "{inspected}");
+}
+
+#[test]
+fn nothing_is_relevant_to_noise() {
+    let folder = Folder::with("t.csv", sum_of_columns(200, 3, 0, 1.0, 10));
+    let said = folder.stdout("fit t.csv -t y");
+    assert!(said.contains("none: the prediction is about the same everywhere"), "{said}");
+}
+
+#[test]
+fn copies_of_all_rows_do_not_change_the_noise() {
+    let once = sum_of_columns(60, 3, 2, 0.8, 11);
+    let (head, rows) = once.split_once('\n').unwrap();
+    let folder = Folder::with("once.csv", &once);
+    folder.write("again.csv", format!("{head}\n{}", rows.repeat(10)));
+    let noise = |name: &str| {
+        number(&holdout(&folder, &format!("fit {name}.csv -t y --holdout 0")), "noise_std")
+    };
+    let (once, again) = (noise("once"), noise("again"));
+    assert!((once / again - 1.0).abs() < 1e-3, "{once}, {again}");
+}
+
+#[test]
+fn a_constant_target_is_noted() {
+    let folder = Folder::with("t.csv", "a,y\n1,7\n2,7\n3,7\n4,7\n");
+    let run = folder.run("fit t.csv -t y").succeeded();
+    assert!(run.stderr.contains("every value of the target 'y' is 7"), "{run:?}");
+}
+
+#[test]
+fn columns_taken_by_position_are_noted() {
+    let folder = Folder::with("bare.csv", "1,2,3\n2,1,4\n3,5,9\n4,4,8\n5,1,7\n");
+    folder.stdout("fit bare.csv -t -1 --holdout 0 -o m.raysum");
+    folder.write("named.csv", "b,a\n1,2\n");
+    let run = folder.run("predict m.raysum named.csv").succeeded();
+    assert!(run.stderr.contains("columns are taken by position"), "{run:?}");
+    let run = folder.run("predict m.raysum bare.csv --header no").succeeded();
+    assert!(!run.stderr.contains("columns are taken by position"), "{run:?}");
+}

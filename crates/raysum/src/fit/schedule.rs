@@ -158,15 +158,19 @@ impl<'s> Schedule<'s> {
         }
         let first_work = (self.stages.expected(0) * rows) as f64;
         let ahead = first_work + self.stages.ahead(0);
+        // A fit on fewer rows may have needed shrinkage where this one does not.
+        let outgrown = config.shrinkage == Shrinkage::Auto
+            && shrinkage::needs_none(config, training, parameters);
         let freedom = match self.freedom {
-            Some(freedom) => freedom,
-            None => shrinkage::choose(search, training, parameters, &numbers, ahead)?,
+            Some(freedom) if !outgrown => freedom,
+            _ => shrinkage::choose(search, training, parameters, &numbers, ahead)?,
         };
+        let started = self.started && self.freedom.is_none_or(|known| known == freedom);
         let expected = self.stages.expected(0) * config.starts as usize;
         search.tracker.enter(Phase::Search, expected, self.stages.ahead(0));
         let mut problem = training.problem(config, part.as_ref())?;
         let freed = parameters.with(freedom);
-        if self.started {
+        if started {
             let first = freed.theta(&parameters.hyperparameters(first))?;
             let mut evaluator = Evaluator { problem: &mut problem, parameters: &freed };
             let outcomes = search.starts(&mut evaluator, &first)?;
@@ -182,7 +186,7 @@ impl<'s> Schedule<'s> {
         // Free length-scales have several optima: the way from a common one and the direct way
         // often lead to different ones.
         if freedom == Freedom::Free {
-            let direct = search.descend(&mut evaluator, first, None)?;
+            let direct = search.descend(&mut evaluator, &freed.start(), None)?;
             match outcomes.pop() {
                 // More rows will tell; without them there is only this word.
                 Some(path) if self.stages.rows.len() == 1 => {

@@ -9,7 +9,7 @@ use super::held_out::{self, Scores};
 use super::progress::Phase;
 use super::search::Search;
 use super::training::{Problem, Training};
-use crate::config::{Optimizer, Shrinkage};
+use crate::config::{Config, Optimizer, Shrinkage};
 use crate::error::Result;
 use crate::optimize::Outcome;
 use crate::parameters::{Freedom, Parameters};
@@ -53,11 +53,7 @@ pub(super) fn choose(
         Shrinkage::Width(width) => return Ok(Freedom::of_width(Some(width))),
         Shrinkage::Auto => {}
     }
-    // Adam has the paper's recipe from its start to its end.
-    let settled = !parameters.is_shrinkable()
-        || search.config.optimizer == Optimizer::Adam
-        || held_out::enough(training.len(), parameters.len());
-    if settled {
+    if needs_none(search.config, training, parameters) {
         return Ok(Freedom::Free);
     }
     let splits = held_out::splits(training, rows, search.config.seed)?;
@@ -92,6 +88,18 @@ pub(super) fn choose(
         }
     }
     Ok(STEPS[scores.best().unwrap_or(0)])
+}
+
+/// Whether the likelihood can be left to itself.
+pub(super) fn needs_none(
+    config: &Config,
+    training: &Training<'_>,
+    parameters: &Parameters,
+) -> bool {
+    // Adam has the paper's recipe from its start to its end.
+    !parameters.is_shrinkable()
+        || config.optimizer == Optimizer::Adam
+        || held_out::enough(training.len(), parameters.len())
 }
 
 /// Searches with this freedom, from one common length-scale on.

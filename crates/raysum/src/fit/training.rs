@@ -43,7 +43,7 @@ impl<'a> Training<'a> {
             (None, None) => data.weights().map(<[f64]>::to_vec),
         };
         let all = merged.as_ref().unwrap_or(data);
-        let scalers = Scaler::of_targets(all, observed.as_deref())?;
+        let scalers = Scaler::of_targets(all, observed.as_deref(), data.weights().is_some())?;
         let merged = merged.map(|merged| Observations::standardised(&merged, &scalers));
         let distinct = distinct.map(Distinct::into_x).zip(merged);
         let distinct = distinct.map(|(x, observations)| Rows { x, observations, copies: None });

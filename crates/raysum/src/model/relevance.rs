@@ -27,6 +27,9 @@ const MOST_ROWS: usize = 500;
 const CANDIDATES: usize = 10_000;
 /// Pairs of a row and one that it is replaced from, about, where rows are few.
 const PAIRS: usize = 1_000;
+/// Where all columns together move the prediction by less, as a share of the target's variance, none
+/// of them matters: shares of rounding errors would claim that some do.
+const NOTHING: f64 = 1e-3;
 /// With fewer rows than this the average says little.
 const LEAST_ROWS: usize = 30;
 /// What all predictions may cost together, in exponentials.
@@ -53,7 +56,7 @@ impl Model {
             self.effects_of_replacing(x, weights, &groups, pairs)?
         };
         let total: f64 = effects.iter().sum();
-        if total > 0.0 && total.is_finite() {
+        if total > NOTHING && total.is_finite() {
             effects.iter_mut().for_each(|effect| *effect /= total);
         } else {
             effects.fill(0.0);
