@@ -37,6 +37,7 @@ fn to_json(model: &Model) -> Value {
         "log_marginal_likelihood": model.log_marginal_likelihood(),
         "log_marginal_likelihood_error": model.likelihood_error(),
         "noise_std": model.noise_std(),
+        "shrinkage": model.report().shrinkage,
         "signal_std": h.scale().sqrt() * model.scaler().y.std,
         "constant": model.constant(),
         "evaluations": model.report().evaluations,
@@ -46,12 +47,18 @@ fn to_json(model: &Model) -> Value {
         "hyperparameters": h,
         "columns": model.column_names(),
         "table": model.schema(),
-        "relevance": model.relevance(),
+        "relevance": relevance(model),
         "diversity_loss": model.projections().diversity_loss(),
         "smallest_angle_degrees": model.projections().smallest_angle(),
         "raysum": model.version(),
         "format": raysum::FORMAT,
     })
+}
+
+/// The share of each original column, by its name.
+fn relevance(model: &Model) -> Value {
+    let share = |(k, share): (usize, &f64)| (model.feature_name(k), json!(share));
+    model.relevance().iter().enumerate().map(share).collect::<serde_json::Map<_, _>>().into()
 }
 
 fn text(model: &Model) -> String {
@@ -69,7 +76,7 @@ fn text(model: &Model) -> String {
         row("sub-kernel", c.kernel.name().into()),
         row("degrees", c.degrees.to_string()),
         row("directions", c.directions.name().into()),
-        row("length-scale per column", yes(c.ard)),
+        row("length-scales", describe::length_scales(model)),
         row("weights learned", yes(c.learn_weights)),
         row("seed", c.seed.to_string()),
         row("log marginal likelihood", describe::likelihood(model)),
