@@ -1,6 +1,7 @@
 //! The fitted model: everything it can say about new rows, in the user's units.
 
 mod description;
+mod extrapolation;
 mod functions;
 mod gradient;
 mod joint;
@@ -340,24 +341,6 @@ impl Model {
         }
         let latent: Vec<f64> = f.variance.iter().map(|v| v.sqrt() * unit).collect();
         Ok(Prediction::new(mean, std, &latent))
-    }
-
-    /// How far each row of `x` is outside the range of the training rows: the largest distance over
-    /// its columns, in standard deviations of the column, and 0 inside. Predictions far outside go
-    /// back to the mean, with the prior's uncertainty, or follow a trend where nothing supports it.
-    ///
-    /// Constant columns do not count, and neither do models saved by versions before 0.2, which do
-    /// not know their ranges.
-    pub fn extrapolation<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Vec<f64>> {
-        let x = self.check(x)?;
-        let mut all = Vec::with_capacity(x.rows());
-        x.in_blocks(|_, values| {
-            for row in values.chunks(self.columns()) {
-                let beyond = row.iter().zip(&self.scaler.x).map(|(v, column)| column.beyond(*v));
-                all.push(beyond.fold(0.0, f64::max));
-            }
-        })?;
-        Ok(all)
     }
 
     /// What the model would have predicted for each training row without that row, in closed form
