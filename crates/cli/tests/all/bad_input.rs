@@ -61,7 +61,7 @@ fn wrong_command_lines() {
         ("fit good.csv -t y --optimizer sgd", "unknown optimizer 'sgd'; known are: lbfgs, adam"),
         ("fit good.csv -t y --degrees 3", "'3' does not describe degrees"),
         ("fit good.csv -t y --degrees 0x1", "'0x1' does not describe degrees"),
-        ("fit good.csv -t y -J 0", "write a number from 1, or d"),
+        ("fit good.csv -t y -J 0", "write a number from 1 to 1000000, or d"),
         ("fit good.csv -t y -J 3 --degrees 3x1", "cannot be used with"),
         ("fit good.csv -t y --noise-bounds 2", "write two numbers"),
         ("fit good.csv -t y --noise-bounds 2,1", "write two numbers"),
