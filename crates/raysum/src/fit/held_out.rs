@@ -10,7 +10,7 @@ use super::training::{Rows, Training};
 use crate::engine::{Conditioned, Marginals, Observations};
 use crate::error::Result;
 
-/// With so many rows for each parameter held-out rows need not be asked.
+/// Rows per parameter from which on held-out rows are not needed.
 const ENOUGH_ROWS: usize = 20;
 /// The held-out share of the rows is one of so many parts.
 const PARTS: usize = 5;
@@ -25,7 +25,7 @@ pub(super) struct Split {
     pub(super) held: Rows,
 }
 
-/// Whether n rows are enough for so many parameters.
+/// Whether the rows are enough for this number of parameters.
 pub(super) fn enough(rows: usize, parameters: usize) -> bool {
     rows >= ENOUGH_ROWS * parameters
 }

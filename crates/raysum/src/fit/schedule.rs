@@ -118,7 +118,7 @@ impl<'s> Schedule<'s> {
         self.config.max_evaluations.unwrap_or(Lbfgs::default().evaluations)
     }
 
-    /// The most evaluations of a later stage, if each takes so many multiplications.
+    /// The most evaluations of a later stage, if each takes `work` multiplications.
     fn limit(&self, index: usize, work: Option<f64>) -> usize {
         match self.stages.limit(index) {
             None => {
@@ -158,13 +158,8 @@ impl<'s> Schedule<'s> {
         }
         let first_work = (self.stages.expected(0) * rows) as f64;
         let ahead = first_work + self.stages.ahead(0);
-        // A fit on fewer rows may have needed shrinkage where this one does not.
-        let outgrown = config.shrinkage == Shrinkage::Auto
-            && shrinkage::needs_none(config, training, parameters);
-        let freedom = match self.freedom {
-            Some(freedom) if !outgrown => freedom,
-            _ => shrinkage::choose(search, training, parameters, &numbers, ahead)?,
-        };
+        let freedom =
+            shrinkage::choose(search, training, parameters, self.freedom, &numbers, ahead)?;
         let started = self.started && self.freedom.is_none_or(|known| known == freedom);
         let expected = self.stages.expected(0) * config.starts as usize;
         search.tracker.enter(Phase::Search, expected, self.stages.ahead(0));

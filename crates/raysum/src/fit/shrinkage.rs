@@ -39,22 +39,25 @@ const MOST_EVALUATIONS: usize = 40;
 /// Optima whose log likelihoods differ by less are about as good; a ratio of 20.
 const CLEARLY_BETTER: f64 = 3.0;
 
-/// The freedom that the configuration asks for, or that held-out rows among `rows` can bear. `ahead`
-/// is the work that comes after.
+/// The freedom that another fit has found, that the configuration asks for, or that held-out rows among
+/// `rows` can bear. `ahead` is the work that comes after.
 pub(super) fn choose(
     search: &mut Search<'_, '_>,
     training: &Training<'_>,
     parameters: &Parameters,
+    known: Option<Freedom>,
     rows: &[usize],
     ahead: f64,
 ) -> Result<Freedom> {
-    match search.config.shrinkage {
-        Shrinkage::None => return Ok(Freedom::Free),
-        Shrinkage::Width(width) => return Ok(Freedom::of_width(Some(width))),
-        Shrinkage::Auto => {}
-    }
-    if needs_none(search.config, training, parameters) {
-        return Ok(Freedom::Free);
+    match (search.config.shrinkage, known) {
+        // A fit on fewer rows may have needed shrinkage where this one does not.
+        (Shrinkage::Auto, _) if needs_none(search.config, training, parameters) => {
+            return Ok(Freedom::Free);
+        }
+        (_, Some(known)) => return Ok(known),
+        (Shrinkage::None, None) => return Ok(Freedom::Free),
+        (Shrinkage::Width(width), None) => return Ok(Freedom::of_width(Some(width))),
+        (Shrinkage::Auto, None) => {}
     }
     let splits = held_out::splits(training, rows, search.config.seed)?;
     if splits.is_empty() {
@@ -91,11 +94,7 @@ pub(super) fn choose(
 }
 
 /// Whether the likelihood can be left to itself.
-pub(super) fn needs_none(
-    config: &Config,
-    training: &Training<'_>,
-    parameters: &Parameters,
-) -> bool {
+fn needs_none(config: &Config, training: &Training<'_>, parameters: &Parameters) -> bool {
     // Adam has the paper's recipe from its start to its end.
     !parameters.is_shrinkable()
         || config.optimizer == Optimizer::Adam

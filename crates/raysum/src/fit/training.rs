@@ -37,13 +37,11 @@ impl<'a> Training<'a> {
         let copies = Copies::of(data)?;
         let distinct = Distinct::of(data, copies.as_ref())?;
         let merged = distinct.as_ref().map(Distinct::dataset);
-        let observed = match (&merged, &copies) {
-            (Some(merged), _) => merged.weights().map(<[f64]>::to_vec),
-            (None, Some(copies)) => Some(copies.total_weights(data)),
-            (None, None) => data.weights().map(<[f64]>::to_vec),
-        };
         let all = merged.as_ref().unwrap_or(data);
-        let scalers = Scaler::of_targets(all, observed.as_deref(), data.weights().is_some())?;
+        let unmerged = copies.as_ref().filter(|_| merged.is_none());
+        let totals = unmerged.map(|copies| copies.total_weights(data));
+        let observed = totals.as_deref().or(all.weights());
+        let scalers = Scaler::of_targets(all, observed, data.weights().is_some())?;
         let merged = merged.map(|merged| Observations::standardised(&merged, &scalers));
         let distinct = distinct.map(Distinct::into_x).zip(merged);
         let distinct = distinct.map(|(x, observations)| Rows { x, observations, copies: None });
@@ -96,20 +94,28 @@ impl<'a> Training<'a> {
         config: &Config,
         some: Option<&'b Rows>,
     ) -> Result<Problem<'b>> {
-        let (x, observations, copies) = match some.or(self.distinct.as_ref()) {
-            Some(rows) => ((&rows.x).into(), &rows.observations, rows.copies.as_ref()),
-            None => (self.x, &self.observations, self.copies.as_ref()),
-        };
-        let correction = copies.map(|copies| Correction::new(copies, observations));
-        Ok(Problem { engine: self.engine(config, x, observations)?, observations, correction })
+        match some.or(self.distinct.as_ref()) {
+            Some(rows) => {
+                self.over(config, (&rows.x).into(), &rows.observations, rows.copies.as_ref())
+            }
+            None => self.whole(config),
+        }
     }
 
     /// The same for a posterior: all rows as they came.
     pub(super) fn whole(&self, config: &Config) -> Result<Problem<'_>> {
-        let observations = &self.observations;
-        let copies = self.copies.as_ref();
+        self.over(config, self.x, &self.observations, self.copies.as_ref())
+    }
+
+    fn over<'b>(
+        &'b self,
+        config: &Config,
+        x: MatrixRef<'b>,
+        observations: &'b Observations,
+        copies: Option<&Copies>,
+    ) -> Result<Problem<'b>> {
         let correction = copies.map(|copies| Correction::new(copies, observations));
-        Ok(Problem { engine: self.engine(config, self.x, observations)?, observations, correction })
+        Ok(Problem { engine: self.engine(config, x, observations)?, observations, correction })
     }
 
     /// Lets a model learn what matters, from the rows that were searched on.
