@@ -71,8 +71,7 @@ pub(crate) fn relevance(model: &Model, most: usize) -> String {
         .take(most)
         .map(|&i| {
             let share = model.relevance()[i];
-            let length = if top > 0.0 { share / top } else { 0.0 };
-            let bar = style::bar(length, 24);
+            let bar = style::bar(share / top, 24);
             let padding = " ".repeat(24 - bar.chars().count());
             vec![model.feature_name(i), format!("{:.1} %", 100.0 * share), bar + &padding]
         })

@@ -63,7 +63,7 @@ impl Reporter {
             };
             let objective = style::number(p.objective);
             let (done, count) = (100.0 * p.done, p.evaluations);
-            let left = time_left(elapsed, p.done).map(|s| format!(", {s}")).unwrap_or_default();
+            let left = time_left(elapsed, p.done);
             format!(
                 "{done:.0} %, {what} on {rows}, evaluation {count}, objective {objective}{left}"
             )
@@ -83,7 +83,7 @@ impl Reporter {
     /// After this share of a long job, the last of it some part of a whole.
     pub fn share(&mut self, share: f64, part: &str) {
         let text = |elapsed: Duration| {
-            let left = time_left(elapsed, share).map(|s| format!(", {s}")).unwrap_or_default();
+            let left = time_left(elapsed, share);
             format!("{:.0} %, {part}{left}", 100.0 * share)
         };
         self.show((1000.0 * share) as u64, 1000, text);
@@ -115,10 +115,11 @@ impl Reporter {
     }
 }
 
-/// How long the rest takes, if so much is done after so long; nothing while that is a guess.
-fn time_left(elapsed: Duration, done: f64) -> Option<String> {
-    (done > 0.1).then(|| {
-        let left = elapsed.as_secs_f64() * (1.0 / done - 1.0);
-        format!("about {} left", style::seconds(left))
-    })
+/// The end of a line that says how long the rest takes; empty while that would be a guess.
+fn time_left(elapsed: Duration, done: f64) -> String {
+    if done <= 0.1 {
+        return String::new();
+    }
+    let left = elapsed.as_secs_f64() * (1.0 / done - 1.0);
+    format!(", about {} left", style::seconds(left))
 }

@@ -60,12 +60,13 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     let targets = table.labels.targets.len();
     // Together, or one after another.
     let step = if job.shared { targets } else { 1 };
+    let groups = table.schema.groups();
     let mut all = Vec::new();
     for first in (0..targets).step_by(step) {
         let mut fit = HeldOutFit {
             config: &job.config,
             table: &table,
-            groups: &table.schema.groups(),
+            groups: &groups,
             checkpoint: checkpoint.as_mut(),
             voice,
         };
@@ -148,7 +149,7 @@ impl HeldOutFit<'_> {
         }
         let data = table.labels.dataset(table, targets)?.grouped(groups)?;
         let models = match first {
-            // A tenth more of so many rows would not move the hyperparameters. Learned directions are
+            // A tenth more rows would hardly move the hyperparameters. Learned directions are
             // kept: held-out rows have told when to stop.
             Some(found)
                 if data.rows() > MANY_ROWS

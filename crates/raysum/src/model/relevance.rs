@@ -147,21 +147,24 @@ impl Model {
         let some = x.gather(&rows)?;
         let gradient = self.standardised_gradient(&self.standardised((&some).into())?);
         let mut effects = vec![0.0; groups.last().map_or(0, |last| last + 1)];
+        let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
+        let total: f64 = rows.iter().map(|row| weight(*row)).sum();
         for (k, row) in rows.iter().enumerate() {
-            let weight = weights.map_or(1.0, |w| w[*row]);
+            let share = weight(*row) / total;
             let slopes = gradient.row(k).iter().zip(groups).zip(&self.scaler.x);
             for ((slope, group), column) in slopes {
                 // A constant column has no slope: nothing can be said along it.
                 let known = if column.std == 0.0 { 0.0 } else { slope * slope };
-                effects[*group] += weight * known;
+                effects[*group] += share * known;
             }
         }
         Ok(effects)
     }
 }
 
-/// Rows behind the views of a prior, one row of projected values for each. On a wide table projecting rows costs far more than all else
-/// that a prediction takes, and replacing a column changes little of it.
+/// Rows behind the views of a prior, one row of projected values for each. On a wide table projecting
+/// rows costs far more than all else that a prediction takes, and replacing a column changes little of
+/// it.
 struct Projected {
     z: Matrix,
 }
