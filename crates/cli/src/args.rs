@@ -34,7 +34,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Fit a model to a table, report how well it predicts held-out rows, and save it
     Fit(FitArgs),
-    /// Predict each row of a table: mean, std, lower, upper
+    /// Predict each row of a table: mean, std, lower, upper, extrapolation
     Predict(PredictArgs),
     /// Draw functions from a model and evaluate them at each row of a table: sample_0, sample_1, …
     Sample(SampleArgs),

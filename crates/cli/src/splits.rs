@@ -55,7 +55,7 @@ impl Split {
     }
 }
 
-/// Whether so many folds leave rows to fit.
+/// Whether this number of folds leaves rows to fit.
 pub fn are_enough(rows: usize, folds: usize) -> bool {
     rows >= folds && rows - rows.div_ceil(folds) >= 2
 }

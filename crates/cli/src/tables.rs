@@ -33,7 +33,7 @@ fn targets(x: &TableFile, y: &InputPath) -> Result<TableFile> {
 }
 
 impl LabelNames {
-    /// The columns of these names, of a table whose last columns are so many targets from elsewhere.
+    /// The columns of these names, in a table to which `appended` targets were added at the end.
     fn find(&self, stats: &TableStats, appended: usize) -> Result<Labels<usize>> {
         let width = stats.width();
         let find = |spec: &String| {

@@ -36,7 +36,7 @@ impl Recipe {
         levels.iter().map(|m| Self::preset(m)).chain(swept).collect()
     }
 
-    /// A key for a fit to a set of so many rows and columns.
+    /// A key for a fit to a set with this number of rows and columns.
     fn key(&self, set: &str, rows: usize, columns: usize, repeat: u32, fold: u32) -> Key {
         let j = self.config.degrees.resolve(columns).len();
         Key { set: set.into(), rows, model: self.model.clone(), j, repeat, fold }

@@ -3,7 +3,7 @@
 use crate::common::{Folder, Run, Table};
 use std::process::Command;
 
-/// Runs a command that may take so many megabytes of addresses; every thread takes some.
+/// Runs a command with a limit on its address space, in megabytes; every thread takes some.
 fn run_within(megabytes: u64, folder: &Folder, line: &str) -> Run {
     let raysum = folder.command(&format!("{line} --threads 2"));
     let mut shell = Command::new("sh");

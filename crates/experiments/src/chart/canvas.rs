@@ -82,7 +82,7 @@ pub(super) fn colour(look: Look) -> RGBColor {
     PALETTE[look.colour % PALETTE.len()]
 }
 
-/// A picture of so many pixels as SVG text.
+/// A picture of this size in pixels, as SVG text.
 pub(super) fn picture(
     width: f64,
     height: f64,

@@ -20,7 +20,7 @@ const TICK: f64 = 4.0;
 pub(super) const INK: RGBColor = RGBColor(60, 60, 60);
 const GRID: f64 = 0.1;
 
-/// Ticks for a horizontal axis of so many pixels.
+/// Ticks for a horizontal axis of this length in pixels.
 pub(super) fn ticks_across(scale: &Scale, length: f64) -> Ticks {
     const GAP: f64 = 9.0;
     scale.ticks(|ticks| {
@@ -31,7 +31,7 @@ pub(super) fn ticks_across(scale: &Scale, length: f64) -> Ticks {
     })
 }
 
-/// Ticks for a vertical axis of so many pixels.
+/// Ticks for a vertical axis of this length in pixels.
 pub(super) fn ticks_up(scale: &Scale, length: f64) -> Ticks {
     scale.ticks(|ticks| {
         ticks.windows(2).all(|pair| (pair[1].0 - pair[0].0) * length >= 1.5 * TICK_TEXT)

@@ -120,7 +120,7 @@ impl Scale {
         values.into_iter().zip(texts).filter_map(place).collect()
     }
 
-    /// These digits times powers of ten, at every so many decades.
+    /// These digits times powers of ten, at regular intervals of decades.
     fn digits(&self, digits: &[u32], every: i32) -> Vec<(f64, String)> {
         let slack = 1e-9 * (self.high - self.low);
         let decades = self.low.floor() as i32..=self.high.ceil() as i32;
