@@ -3,7 +3,8 @@
 
 use crate::args::{Args, Command};
 use clap::Parser;
-use raysum::{Labels, Matrix, Model, Schema};
+use raysum::schema::{Labels, Schema};
+use raysum::{Matrix, Model};
 use raysum_table::{
     ColumnChoice, CsvOptions, EncodeOptions, Missing, Notation, PredictionOptions, ScannedTable,
     TableFile, TableSchema, read_all_new,

@@ -6,7 +6,8 @@ use crate::args::{
 };
 use crate::{memory, output, same_file};
 use anyhow::{Context, Result, ensure};
-use raysum::{Config, DateOrder, DecimalMark};
+use raysum::Config;
+use raysum::schema::{DateOrder, DecimalMark};
 use raysum_table::{
     ColumnChoice, CsvOptions, InputPath, Missing, Notation, OutputFormat, PredictionOptions,
     TrainingOptions,

@@ -1,7 +1,8 @@
 //! Seeded splits of rows: folds, and a held-out part.
 
-use raysum::rng::{Purpose, stream};
-use raysum::{Labels, MatrixRef};
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+use raysum::MatrixRef;
+use raysum::schema::Labels;
 use raysum_table::TrainingTable;
 
 /// The rows of one fold. All others are to learn from; of millions, their numbers would take more
@@ -77,10 +78,19 @@ pub(crate) fn holdout(rows: usize, share: f64, seed: u64) -> Option<Split> {
     Some(Split::new(&permutation(rows, seed, u32::MAX)[..test]))
 }
 
+/// The random numbers of one repeat. The number of the stream keeps them apart from those that a fit
+/// draws from the same seed, and stays as it is: other numbers would mean other folds.
+fn stream(seed: u64, repeat: u32) -> ChaCha8Rng {
+    const SPLITS: u64 = 4;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(SPLITS << 32 | u64::from(repeat));
+    rng
+}
+
 /// Fisher–Yates, written out so that the order stays the same whatever a library does.
 fn permutation(rows: usize, seed: u64, repeat: u32) -> Vec<usize> {
     use rand::Rng;
-    let mut rng = stream(seed, Purpose::Splits, repeat);
+    let mut rng = stream(seed, repeat);
     let mut order: Vec<usize> = (0..rows).collect();
     for i in (1..rows).rev() {
         order.swap(i, (rng.next_u64() % (i as u64 + 1)) as usize);

@@ -2,7 +2,8 @@
 
 use crate::resolve::{AnswerJob, LabelNames, RowsJob, TableJob};
 use anyhow::{Result, ensure};
-use raysum::{Labels, Model, Schema};
+use raysum::Model;
+use raysum::schema::{Labels, Schema};
 use raysum_table::{
     ChunkSource, CsvOptions, InputPath, NewRows, Note, TableFile, TableStats, TrainingTable,
     WithTargets, read_more, read_new, read_training, schema_of,
@@ -103,7 +104,7 @@ pub(crate) fn new_rows(
 
 /// Without a number in it, the first row of a file without a header would be taken for one.
 fn for_schema(mut options: CsvOptions, schema: &Schema) -> CsvOptions {
-    use raysum::FeatureKind::{Boolean, Category};
+    use raysum::schema::FeatureKind::{Boolean, Category};
     let text = |kind: &_| matches!(kind, Category { .. } | Boolean);
     if !schema.named && schema.features.iter().all(|feature| text(&feature.kind)) {
         options.header.get_or_insert(false);

@@ -5,6 +5,7 @@ use crate::chart;
 use crate::journal::Results;
 use crate::page::{Figure, Section};
 use crate::pool::Job;
+use crate::random::stream;
 use crate::record::Record;
 use crate::run::Run;
 use crate::summary::{Sweep, by, rmse, spread};
@@ -12,7 +13,6 @@ use crate::task::{Drawn, Recipe, drawn_job};
 use anyhow::{Result, ensure};
 use rand::{Rng, RngExt};
 use raysum::Matrix;
-use raysum::rng::{Purpose, stream};
 use std::sync::Arc;
 
 pub(crate) const NAME: &str = "faces";
@@ -70,7 +70,7 @@ pub(crate) fn jobs(run: &Run) -> Result<Vec<Job<'static>>> {
 
 impl Faces {
     fn draw(&self, rows: usize, seed: u64, repeat: u32) -> Drawn {
-        let mut rng = stream(seed, Purpose::Synthetic, 10_000 + repeat);
+        let mut rng = stream(seed, 10_000 + repeat);
         let (x_new, truth) = self.turned(TEST_ROWS, &mut rng);
         let (x, y) = self.turned(rows, &mut rng);
         Drawn { x, y, x_new, truth }

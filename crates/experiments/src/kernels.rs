@@ -2,11 +2,12 @@
 //! their limit.
 
 use crate::chart::{self, Axis, Field, Look, Marker, Panel, Series};
+use crate::limit::{DirectionLaw, expected_kernel};
 use crate::page::{Figure, Section};
 use crate::paper;
 use crate::run::Run;
 use anyhow::{Context, Result};
-use raysum::{DirectionLaw, Directions, Matrix, Projections, SubKernel, expected_kernel};
+use raysum::{Directions, Matrix, Projections, SubKernel};
 use raysum_cli::output;
 use std::path::Path;
 

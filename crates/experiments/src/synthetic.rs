@@ -4,13 +4,13 @@ use crate::chart::{self, Axis, Panel};
 use crate::journal::Results;
 use crate::page::{Figure, Section};
 use crate::pool::Job;
+use crate::random::stream;
 use crate::run::Run;
 use crate::summary::{by, line, rmse, spread};
 use crate::task::{Drawn, Recipe, drawn_job};
 use anyhow::Result;
 use rand_distr::{Distribution, StandardNormal};
 use raysum::Matrix;
-use raysum::rng::{Purpose, stream};
 
 pub(crate) const NAME: &str = "synthetic";
 
@@ -71,7 +71,7 @@ pub(crate) fn jobs(run: &Run) -> Result<Vec<Job<'static>>> {
 
 /// The same rows for every model; those of a larger sample begin with those of a smaller one.
 fn draw(function: fn(&[f64]) -> f64, rows: usize, seed: u64, index: u32) -> Drawn {
-    let mut rng = stream(seed, Purpose::Synthetic, index);
+    let mut rng = stream(seed, index);
     let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
     let x_new = Matrix::from_fn(TEST_ROWS, COLUMNS, |_, _| normal());
     let truth = (0..TEST_ROWS).map(|i| function(x_new.row(i))).collect();

@@ -46,7 +46,9 @@ impl Recipe {
     /// spread over folds holds theirs.
     fn seeded(&self, seed: u64, repeat: u32, fold: u32) -> Config {
         let fit = u64::from(repeat) << 32 | u64::from(fold);
-        Config { seed: seed.wrapping_add(fit), ..self.config.clone() }
+        let mut config = self.config.clone();
+        config.seed = seed.wrapping_add(fit);
+        config
     }
 
     fn job<'a>(
@@ -140,7 +142,7 @@ fn record(
     let model = config.fit(&Dataset::new(x, y)?)?;
     let prediction = model.predict(x_new)?;
     // As the paper: normalised by the training rows.
-    let unit = model.scaler().y.std;
+    let unit = model.target_scale().std;
     Ok(Record {
         key: key.clone(),
         columns: x.columns(),

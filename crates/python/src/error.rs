@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
-use raysum::{Error, memory};
+use raysum::Error;
 
 /// Files keep the class that Python has for them (`FileNotFoundError`, …), what does not fit in
 /// memory is a `MemoryError`; all else is a `ValueError` with the words of the error.
@@ -19,5 +19,5 @@ pub(crate) fn to_python(error: Error) -> PyErr {
 /// Raises `MemoryError` if there is no memory for so many 64-bit floats, which `what` would take.
 #[pyfunction]
 pub(crate) fn require_memory(what: &str, numbers: u64) -> PyResult<()> {
-    memory::require(format_args!("{what}"), numbers).map_err(to_python)
+    raysum::require_memory(format_args!("{what}"), numbers).map_err(to_python)
 }

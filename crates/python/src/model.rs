@@ -199,7 +199,7 @@ impl Model {
             "engine": first.engine(),
             "features": first.features(),
             "degrees": first.projections().degrees(),
-            "columns_scales": first.scaler().x,
+            "columns_scales": first.column_scales(),
             "groups": first.groups(),
             "reports": each(|m| json!(m.report())),
             "hyperparameters": each(|m| json!(m.hyperparameters())),

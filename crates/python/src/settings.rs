@@ -54,32 +54,29 @@ impl Settings {
         ) -> Result<T> {
             text.map_or(Ok(otherwise), |text| text.parse())
         }
-        let preset = Config::preset(&self.model)?;
-        let optimizer: Optimizer = self.optimizer.parse()?;
+        let mut config = Config::preset(&self.model)?;
+        config.kernel = read::<SubKernel>(self.kernel.as_ref(), config.kernel)?;
+        config.degrees = read(self.degrees.as_ref(), config.degrees)?;
+        config.directions = read::<Directions>(self.directions.as_ref(), config.directions)?;
+        config.ard = self.ard.unwrap_or(config.ard);
+        config.learn_weights = self.learn_weights.unwrap_or(config.learn_weights);
+        config.learn_directions = self.learn_directions.unwrap_or(config.learn_directions);
+        config.shrinkage = self.shrinkage.parse()?;
+        config.engine = read::<EngineChoice>(self.engine.as_ref(), config.engine)?;
         let ski = SkiOptions::default();
-        let config = Config {
-            kernel: read::<SubKernel>(self.kernel.as_ref(), preset.kernel)?,
-            degrees: read(self.degrees.as_ref(), preset.degrees)?,
-            directions: read::<Directions>(self.directions.as_ref(), preset.directions)?,
-            ard: self.ard.unwrap_or(preset.ard),
-            learn_weights: self.learn_weights.unwrap_or(preset.learn_weights),
-            learn_directions: self.learn_directions.unwrap_or(preset.learn_directions),
-            shrinkage: self.shrinkage.parse()?,
-            engine: read::<EngineChoice>(self.engine.as_ref(), preset.engine)?,
-            ski: SkiOptions {
-                grid: self.ski.grid.or(ski.grid),
-                probes: self.ski.probes.unwrap_or(ski.probes),
-                tolerance: self.ski.cg_tolerance.unwrap_or(ski.tolerance),
-                iterations: self.ski.cg_iterations.unwrap_or(ski.iterations),
-                exact_variance: self.ski.exact_variance.unwrap_or(ski.exact_variance),
-            },
-            optimizer,
-            subset: self.subset,
-            max_evaluations: self.max_evaluations,
-            starts: self.starts,
-            noise_bounds: self.noise_bounds,
-            seed: self.seed,
+        config.ski = SkiOptions {
+            grid: self.ski.grid.or(ski.grid),
+            probes: self.ski.probes.unwrap_or(ski.probes),
+            tolerance: self.ski.cg_tolerance.unwrap_or(ski.tolerance),
+            iterations: self.ski.cg_iterations.unwrap_or(ski.iterations),
+            exact_variance: self.ski.exact_variance.unwrap_or(ski.exact_variance),
         };
+        config.optimizer = self.optimizer.parse::<Optimizer>()?;
+        config.subset = self.subset;
+        config.max_evaluations = self.max_evaluations;
+        config.starts = self.starts;
+        config.noise_bounds = self.noise_bounds;
+        config.seed = self.seed;
         config.check()?;
         config.check_ard(self.ard)?;
         Ok(config)

@@ -6,7 +6,7 @@
 
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
-use raysum::{Config, Dataset, Fit, Matrix, Optimizer, Progress, SkiOptions};
+use raysum::{Config, Dataset, Fit, Matrix, Optimizer, Progress};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -26,15 +26,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let signal = |i: usize| x.row(i).iter().map(|v| v.sin()).sum::<f64>();
     let y: Vec<f64> = (0..rows).map(|i| signal(i) + 0.01 * normal()).collect();
 
-    let config = Config {
-        engine: kind.parse()?,
-        ski: SkiOptions { grid: Some(GRID), ..SkiOptions::default() },
-        optimizer: Optimizer::Adam,
-        // All rows in every step, as the paper does it.
-        subset: Some(rows),
-        max_evaluations: Some(steps),
-        ..Config::paper("rpa-1")?
-    };
+    let mut config = Config::paper("rpa-1")?;
+    config.engine = kind.parse()?;
+    config.ski.grid = Some(GRID);
+    config.optimizer = Optimizer::Adam;
+    // All rows in every step, as the paper does it.
+    config.subset = Some(rows);
+    config.max_evaluations = Some(steps);
     let clock = Instant::now();
     let (mut first, mut last, mut objective) = (0.0, 0.0, 0.0);
     let mut progress = |progress: &Progress| {

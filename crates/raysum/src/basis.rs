@@ -18,8 +18,8 @@
 mod occupancy;
 mod table;
 
-pub use occupancy::{Counts, Occupancy};
-pub use table::{Place, Weights};
+pub(crate) use occupancy::{Counts, Occupancy};
+pub(crate) use table::{Place, Weights};
 
 use crate::data::Matrix;
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ const ROUNDING: f64 = 1e-14;
 
 /// The spacing of nodes at which a kernel's lattice leaves out less than `tolerance` of its
 /// variance: the spectral mass beyond the lattice's highest frequency π/h.
-pub fn lattice_spacing(kernel: SubKernel, tolerance: f64) -> f64 {
+pub(crate) fn lattice_spacing(kernel: SubKernel, tolerance: f64) -> f64 {
     use std::f64::consts::PI;
     let matern = |nu: f64, constant: f64| PI / (constant / tolerance).powf(0.5 / nu);
     let spacing = match kernel {
@@ -104,7 +104,7 @@ fn eigenfunctions(
 
 /// The features φ of one view.
 #[derive(Clone, Debug)]
-pub struct Basis {
+pub(crate) struct Basis {
     nodes: Nodes,
     /// λ_a, falling.
     eigenvalues: Vec<f64>,
@@ -113,7 +113,7 @@ pub struct Basis {
 
 impl Basis {
     /// The basis that leaves out at most `tolerance` of the kernel's variance over the data.
-    pub fn new(kernel: SubKernel, occupancy: &Occupancy, tolerance: f64) -> Result<Self> {
+    pub(crate) fn new(kernel: SubKernel, occupancy: &Occupancy, tolerance: f64) -> Result<Self> {
         let (cells, weights): (Vec<i64>, Vec<f64>) = occupancy.nodes().into_iter().unzip();
         if cells.len() > MOST_NODES {
             return Err(Error::BasisTooLarge);
@@ -141,7 +141,7 @@ impl Basis {
     /// This basis and more features, for points that it does not reach: the eigenfunctions of what
     /// it leaves out of the kernel there, k(z,z') − φ(z)'φ(z'), down to `tolerance`. The features so
     /// far stay as they are, and the new ones vanish where they span the kernel.
-    pub fn extended(&self, occupancy: &Occupancy, tolerance: f64) -> Result<Self> {
+    pub(crate) fn extended(&self, occupancy: &Occupancy, tolerance: f64) -> Result<Self> {
         let (new, weights): (Vec<i64>, Vec<f64>) = occupancy.nodes().into_iter().unzip();
         let r = self.len();
         let Nodes { kernel, spacing, ref cells, ref transform } = self.nodes;
@@ -204,29 +204,24 @@ impl Basis {
     }
 
     /// Number of features.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.eigenvalues.len()
     }
 
-    /// Whether there are no features: only if the tolerance lets the whole kernel go.
-    pub fn is_empty(&self) -> bool {
-        self.eigenvalues.is_empty()
-    }
-
     /// λ_a, falling: the mean of φ_a² over the data.
-    pub fn eigenvalues(&self) -> &[f64] {
+    pub(crate) fn eigenvalues(&self) -> &[f64] {
         &self.eigenvalues
     }
 
     /// Where z lies in the table; the other methods want it, so that it is looked up once.
     #[inline(always)]
-    pub fn place(&self, z: f64) -> Place {
+    pub(crate) fn place(&self, z: f64) -> Place {
         self.table.place(z)
     }
 
     /// Writes φ(z).
     #[inline(always)]
-    pub fn features(&self, z: f64, place: Place, out: &mut [f64]) {
+    pub(crate) fn features(&self, z: f64, place: Place, out: &mut [f64]) {
         if place.is_outside() {
             self.nodes.sum(z, out, |kernel, s, _| kernel.value(s));
         } else {
@@ -236,7 +231,7 @@ impl Basis {
 
     /// Writes φ'(z).
     #[inline(always)]
-    pub fn slopes(&self, z: f64, place: Place, out: &mut [f64]) {
+    pub(crate) fn slopes(&self, z: f64, place: Place, out: &mut [f64]) {
         if place.is_outside() {
             self.nodes.sum(z, out, |kernel, s, gap| 2.0 * kernel.value_and_slope(s).1 * gap);
         } else {
@@ -246,7 +241,7 @@ impl Basis {
 
     /// Σ_a weights_a φ'_a(z).
     #[inline(always)]
-    pub fn weighted_slope(&self, z: f64, place: Place, weights: Weights<'_>) -> f64 {
+    pub(crate) fn weighted_slope(&self, z: f64, place: Place, weights: Weights<'_>) -> f64 {
         if place.is_outside() {
             let mut slopes = vec![0.0; self.len()];
             self.slopes(z, place, &mut slopes);

@@ -74,11 +74,13 @@ impl FromStr for EngineChoice {
 ///
 /// ```
 /// use raysum::{Config, SubKernel};
-/// let config = Config { kernel: SubKernel::Matern52, ..Config::preset("rpa-1")? };
+/// let mut config = Config::preset("rpa-1")?;
+/// config.kernel = SubKernel::Matern52;
 /// assert!(config.learn_weights && !config.ard);
 /// # Ok::<(), raysum::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Config {
     /// The sub-kernel κ.
     pub kernel: SubKernel,

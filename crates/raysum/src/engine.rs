@@ -4,35 +4,38 @@
 //! its gradient, and at the last one a posterior that predicts. How the sum over projections is
 //! done, and what is stored, is internal to the engine.
 
-pub mod auto;
-pub mod dense;
+pub(crate) mod auto;
+pub(crate) mod dense;
 mod observations;
 pub(crate) mod path;
 mod prior;
 mod rows;
 mod seam;
-pub mod ski;
+pub(crate) mod ski;
 mod statistics;
 mod streams;
 mod tensor;
 mod tiles;
-pub mod weight;
+pub(crate) mod weight;
 
-pub use observations::Observations;
-pub use path::Draw;
-pub use prior::{AdditiveKernel, Prior};
-pub use rows::{Change, Rows};
-pub use seam::{
+#[cfg(test)]
+mod tests;
+
+pub(crate) use observations::Observations;
+pub(crate) use path::Draw;
+pub(crate) use prior::{AdditiveKernel, Prior};
+pub(crate) use rows::{Change, Rows};
+pub(crate) use seam::{
     Components, Conditioned, Draws, Engine, Evaluation, LeaveOneOut, Marginals, Mergeable,
     Posterior, Resumable, RowChanges, VarianceSlopes,
 };
-pub use statistics::{Moments, Statistics, Summary};
-pub use tensor::Tensor;
+pub(crate) use statistics::{Statistics, Summary};
+pub(crate) use tensor::Tensor;
 
 use std::sync::Arc;
 
 /// Makes a posterior from the arrays of a file; the error says what is wrong with them.
-pub fn load(
+pub(crate) fn load(
     engine: &str,
     prior: Prior,
     tensors: &[Tensor],

@@ -4,28 +4,44 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes a file as a [`Draft`]; an older file of that name stays for good if `body` fails.
-pub fn write(path: &Path, body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut draft = Draft::new(path)?;
-    body(&mut draft)?;
-    draft.commit()
+/// Writes an [`AtomicFile`]; an older file of that name stays for good if `body` fails.
+pub(crate) fn write(
+    path: &Path,
+    body: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut file = AtomicFile::new(path)?;
+    body(&mut file)?;
+    file.commit()
 }
 
 /// A file that is written beside its place, and moved there when it is complete. An older file of
-/// that name stays whole until then; a draft that is dropped leaves nothing.
+/// that name stays whole until then; one that is dropped before leaves nothing.
 ///
 /// A symbolic link is followed. A device or a named pipe is written to, not replaced. The new file
 /// has the permissions of the one it replaces, and its owner where the system permits that; a file
 /// that was not there before has those of the process (its umask).
 #[derive(Debug)]
-pub struct Draft {
+pub struct AtomicFile {
     out: BufWriter<File>,
     place: PathBuf,
     /// Where it is written, unless that is its place.
     beside: Option<tempfile::TempPath>,
 }
 
-impl Draft {
+impl AtomicFile {
+    /// Fails if no file could be written to `path`, as far as can be known before.
+    pub fn check(path: &Path) -> io::Result<()> {
+        check_name(path)?;
+        let path = resolved(path);
+        if path.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+        }
+        if !is_special(&path) {
+            beside(&path)?;
+        }
+        Ok(())
+    }
+
     /// Begins a file.
     pub fn new(path: &Path) -> io::Result<Self> {
         check_name(path)?;
@@ -55,7 +71,7 @@ impl Draft {
     }
 }
 
-impl Write for Draft {
+impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.out.write(bytes)
     }
@@ -63,19 +79,6 @@ impl Write for Draft {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
-}
-
-/// Fails if [`write`] would, as far as can be known before.
-pub fn check(path: &Path) -> io::Result<()> {
-    check_name(path)?;
-    let path = resolved(path);
-    if path.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
-    }
-    if !is_special(&path) {
-        beside(&path)?;
-    }
-    Ok(())
 }
 
 /// Fails on an empty name, of which the system says no more than that there is no such file.
@@ -184,11 +187,11 @@ mod tests {
         for bits in [0o600, 0o640, 0o644, 0o666, 0o755, 0o400, 0o604] {
             for name in [&path, &link] {
                 fs::set_permissions(&path, fs::Permissions::from_mode(bits)).unwrap();
-                let mut draft = Draft::new(name).unwrap();
+                let mut file = AtomicFile::new(name).unwrap();
                 // Nobody else can read it while it is written, either.
-                assert_eq!(mode(draft.temporary().unwrap()), bits, "{bits:o}");
-                draft.write_all(b"new").unwrap();
-                draft.commit().unwrap();
+                assert_eq!(mode(file.temporary().unwrap()), bits, "{bits:o}");
+                file.write_all(b"new").unwrap();
+                file.commit().unwrap();
                 assert_eq!(mode(&path), bits, "{bits:o}");
             }
         }

@@ -1,28 +1,27 @@
-#![doc = include_str!("../../../README.md")]
+#![doc = include_str!("../README.md")]
 
-pub mod basis;
+mod basis;
 mod checkpoint;
 mod config;
 mod data;
-pub mod engine;
+mod engine;
 mod error;
-mod expected;
-pub mod file;
+mod file;
 mod fit;
 mod kernel;
 mod linalg;
-pub mod memory;
+mod memory;
 pub mod metrics;
 mod model;
 mod named;
 mod online;
-pub mod optimize;
+mod optimize;
 mod parameters;
 mod persist;
 mod project;
-pub mod rng;
+mod rng;
 mod scale;
-mod schema;
+pub mod schema;
 mod spectrum;
 mod views;
 
@@ -31,20 +30,16 @@ pub use config::{Config, Degrees, EngineChoice, Optimizer, Shrinkage};
 pub use data::{Dataset, Matrix, MatrixRef, RowStore};
 pub use engine::ski::SkiOptions;
 pub use error::{Error, Result};
-pub use expected::{DirectionLaw, expected_kernel};
+pub use file::AtomicFile;
 pub use fit::{Fit, Phase, Progress, ProgressFn};
 pub use kernel::SubKernel;
+pub use memory::{available as available_memory, require as require_memory};
 pub use model::{Component, FitReport, Functions, Model, Prediction};
 pub use online::Part;
-pub use parameters::{Hyperparameters, Parameters};
+pub use parameters::Hyperparameters;
 pub use persist::FORMAT;
 pub use project::{Directions, Projections};
-pub use scale::{Scaler, Standard, StandardRows};
-pub use schema::{
-    DateOrder, DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, Labels, MAX_CATEGORIES,
-    NumberFormat, Schema,
-};
-pub use views::Views;
+pub use scale::Standard;
 
 /// What fuzzers need and nobody else.
 #[doc(hidden)]

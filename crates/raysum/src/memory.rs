@@ -20,7 +20,7 @@ pub fn available() -> Option<u64> {
 }
 
 /// The sum of some products, such as `[&[rows, columns], &[rows]]`: how many numbers a request takes.
-pub fn count(terms: &[&[usize]]) -> u64 {
+pub(crate) fn count(terms: &[&[usize]]) -> u64 {
     let product = |term: &&[usize]| term.iter().fold(1_u64, |p, n| p.saturating_mul(*n as u64));
     terms.iter().map(product).fold(0, u64::saturating_add)
 }

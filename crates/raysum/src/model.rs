@@ -17,7 +17,7 @@ use crate::memory;
 use crate::metrics::two_sided_quantile;
 use crate::parameters::Hyperparameters;
 use crate::project::Projections;
-use crate::scale::{Scaler, StandardRows};
+use crate::scale::{Scaler, Standard, StandardRows};
 use crate::schema::Schema;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -158,9 +158,15 @@ impl Model {
         &self.config
     }
 
-    /// The standardisation learned from the training rows.
-    pub fn scaler(&self) -> &Scaler {
-        &self.scaler
+    /// Mean, standard deviation and range of each column of the training rows, by which the model
+    /// standardises them.
+    pub fn column_scales(&self) -> &[Standard] {
+        &self.scaler.x
+    }
+
+    /// Mean, standard deviation and range of the target in the training rows.
+    pub fn target_scale(&self) -> Standard {
+        self.scaler.y
     }
 
     /// The projections.

@@ -3,14 +3,14 @@
 mod adam;
 mod lbfgs;
 
-pub use adam::{Adam, adam};
-pub use lbfgs::{Lbfgs, lbfgs};
+pub(crate) use adam::{Adam, adam};
+pub(crate) use lbfgs::{Lbfgs, lbfgs};
 
 use std::ops::ControlFlow;
 
 /// Where a search stands after an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
+pub(crate) struct Step {
     /// Evaluations so far.
     pub evaluations: usize,
     /// The most this search will take.
@@ -21,7 +21,7 @@ pub struct Step {
 
 /// Why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub(crate) enum Stop {
     /// The value or the gradient met its tolerance.
     Converged,
     /// The limit of evaluations was reached.
@@ -34,7 +34,7 @@ pub enum Stop {
 
 /// What a search found.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The best point.
     pub point: Vec<f64>,
     /// The value there; infinite if not even the start was finite.
@@ -49,7 +49,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// What is known before any evaluation.
-    pub fn at(point: Vec<f64>) -> Self {
+    pub(crate) fn at(point: Vec<f64>) -> Self {
         let stop = Stop::Limit;
         Self { point, value: f64::INFINITY, evaluations: 0, stop, curvature: Vec::new() }
     }
@@ -57,7 +57,7 @@ impl Outcome {
 
 /// A step and the change of the gradient along it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Curvature {
+pub(crate) struct Curvature {
     /// The step.
     pub step: Vec<f64>,
     /// The change of the gradient.
@@ -67,11 +67,11 @@ pub struct Curvature {
 /// Value and gradient at a point: writes the gradient and returns the value.
 ///
 /// `Ok(f64::INFINITY)` is a soft reject: the search steps back and goes on. `Err` ends it.
-pub trait Objective<E>: FnMut(&[f64], &mut [f64]) -> Result<f64, E> {}
+pub(crate) trait Objective<E>: FnMut(&[f64], &mut [f64]) -> Result<f64, E> {}
 impl<E, F: FnMut(&[f64], &mut [f64]) -> Result<f64, E>> Objective<E> for F {}
 
 /// Called after each evaluation; `Break` ends the search.
-pub type Observer<'a> = dyn FnMut(&Step) -> ControlFlow<()> + 'a;
+pub(crate) type Observer<'a> = dyn FnMut(&Step) -> ControlFlow<()> + 'a;
 
 /// Counts evaluations, keeps the best point and asks the observer: what both minimisers share.
 struct Search<'a, F> {

@@ -40,7 +40,7 @@ enum Scales {
 
 /// How the hyperparameters of one model are laid out in θ, and how θ becomes a prior.
 #[derive(Clone, Debug)]
-pub struct Parameters {
+pub(crate) struct Parameters {
     projections: Projections,
     sub_kernel: SubKernel,
     scales: Scales,
@@ -52,7 +52,7 @@ pub struct Parameters {
 impl Parameters {
     /// The parameters of `config` over these projections. If directions are learned these are the
     /// start, and the prior of their entries is as wide as the start's own.
-    pub fn new(config: &Config, projections: Projections) -> Result<Self> {
+    pub(crate) fn new(config: &Config, projections: Projections) -> Result<Self> {
         for &degree in projections.degrees() {
             config.kernel.check_degree(degree)?;
         }
@@ -107,7 +107,7 @@ impl Parameters {
     }
 
     /// The projections.
-    pub fn projections(&self) -> &Projections {
+    pub(crate) fn projections(&self) -> &Projections {
         &self.projections
     }
 
@@ -137,13 +137,8 @@ impl Parameters {
     }
 
     /// Number of entries of θ.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.scales() + self.variances() + 2
-    }
-
-    /// Whether θ is empty: never.
-    pub fn is_empty(&self) -> bool {
-        false
     }
 
     /// Whether there is anything that [`Freedom`] makes a difference to.
@@ -180,7 +175,7 @@ impl Parameters {
     }
 
     /// Where a search starts: all of the variance of y explained, a tenth of it noise.
-    pub fn start(&self) -> Vec<f64> {
+    pub(crate) fn start(&self) -> Vec<f64> {
         self.start_at(0.0, 0.1)
     }
 
@@ -218,7 +213,7 @@ impl Parameters {
 
     /// The hyperparameters that θ stands for. If directions are learned they are those of
     /// [`Parameters::settled`].
-    pub fn hyperparameters(&self, theta: &[f64]) -> Hyperparameters {
+    pub(crate) fn hyperparameters(&self, theta: &[f64]) -> Hyperparameters {
         let learned = self.learned_views(theta).map(|w| unit_rows(&w, &self.projections).1);
         let theta: Vec<f64> = theta.iter().map(|t| t.clamp(-LARGEST_LOG, LARGEST_LOG)).collect();
         let (scales, rest) = theta.split_at(self.scales());
@@ -249,7 +244,7 @@ impl Parameters {
     }
 
     /// The θ that stands for these hyperparameters, as nearly as it can.
-    pub fn theta(&self, h: &Hyperparameters) -> Result<Vec<f64>> {
+    pub(crate) fn theta(&self, h: &Hyperparameters) -> Result<Vec<f64>> {
         self.check(h)?;
         let own = match self.scales {
             Scales::Columns => &h.column_length_scales,
@@ -279,7 +274,7 @@ impl Parameters {
     }
 
     /// Fails unless there is a finite positive number for everything the model has.
-    pub fn check(&self, h: &Hyperparameters) -> Result<()> {
+    pub(crate) fn check(&self, h: &Hyperparameters) -> Result<()> {
         let p = self.projections.views();
         let ard = self.scales == Scales::Columns;
         let (columns, rows) = if ard { (p.columns(), 0) } else { (0, p.rows()) };
@@ -310,7 +305,7 @@ impl Parameters {
     }
 
     /// The prior with these hyperparameters.
-    pub fn prior(&self, h: &Hyperparameters) -> Prior {
+    pub(crate) fn prior(&self, h: &Hyperparameters) -> Prior {
         let ard = self.scales == Scales::Columns;
         let scale = |r, c| if ard { h.column_length_scales[c] } else { h.length_scales[r] };
         let views = self.projections.views().map(|r, c, p: f64| p / scale(r, c));
@@ -327,7 +322,7 @@ impl Parameters {
     }
 
     /// The prior at θ.
-    pub fn prior_at(&self, theta: &[f64]) -> Prior {
+    pub(crate) fn prior_at(&self, theta: &[f64]) -> Prior {
         let mut prior = self.prior(&self.hyperparameters(theta));
         if let Some(views) = self.learned_views(theta) {
             prior.kernel.views = views.into();

@@ -225,7 +225,7 @@ fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Mod
     let metadata = metadata.upgraded();
     let columns = metadata.scaler.x.len();
     let views = read_views(tensors, columns)?;
-    let projections = Projections::new(views, metadata.degrees.clone())?;
+    let projections = Projections::from_views(views, metadata.degrees.clone())?;
     check_scaler(&metadata, columns)?;
     metadata.config.check()?;
     let parameters = Parameters::new(&metadata.config, projections)?;

@@ -67,9 +67,12 @@ pub struct Projections {
 }
 
 impl Projections {
-    /// Projections given as one stack of Σ D_j rows, such as a [`Matrix`].
-    pub fn new(views: impl Into<Views>, degrees: Vec<usize>) -> Result<Self> {
-        let views = views.into();
+    /// Projections given as one stack of Σ D_j rows.
+    pub fn new(matrix: Matrix, degrees: Vec<usize>) -> Result<Self> {
+        Self::from_views(matrix.into(), degrees)
+    }
+
+    pub(crate) fn from_views(views: Views, degrees: Vec<usize>) -> Result<Self> {
         let rows = degrees.iter().fold(0_usize, |sum, d| sum.saturating_add(*d));
         if degrees.is_empty() || degrees.contains(&0) {
             return Err(Error::NoSubKernels);
@@ -111,7 +114,9 @@ impl Projections {
             Directions::Axes if rows > columns => {
                 return Err(Error::TooManyAxes { axes: rows, columns });
             }
-            Directions::Axes => return Self::new(Views::axes(rows, columns), degrees.to_vec()),
+            Directions::Axes => {
+                return Self::from_views(Views::axes(rows, columns), degrees.to_vec());
+            }
             Directions::Gaussian => normal(rows),
             Directions::Sphere => unit_rows(normal(rows)),
             Directions::Diverse | Directions::Energy if rows <= columns => {
@@ -133,7 +138,7 @@ impl Projections {
     }
 
     /// The stack, Σ D_j rows by d columns.
-    pub fn views(&self) -> &Views {
+    pub(crate) fn views(&self) -> &Views {
         &self.views
     }
 

@@ -2,25 +2,22 @@
 
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
-/// What a stream is used for. A new use gets a new number, so that older ones keep their draws.
+/// What a stream is used for. A new use gets a new number, so that older ones keep their draws; 4 is
+/// taken by the folds of the command line, 9 by the experiments.
 #[derive(Clone, Copy, Debug)]
-pub enum Purpose {
+pub(crate) enum Purpose {
     /// Projection directions.
     Directions = 1,
     /// Starting points of the search.
     Starts = 2,
     /// Samples of the posterior.
     Samples = 3,
-    /// Splits into folds, and held-out rows.
-    Splits = 4,
     /// The part of the rows that a search starts on.
     Subset = 5,
     /// Functions drawn from the prior or the posterior.
     Functions = 6,
     /// Probes and pivots of the SKI engine.
     Probes = 8,
-    /// Data made for an experiment.
-    Synthetic = 9,
     /// Rows whose columns are replaced to find out what matters.
     Relevance = 10,
 }
@@ -46,7 +43,7 @@ fn mixed(seed: u64) -> u64 {
 }
 
 /// The stream for `purpose`, number `index` (a start, a repeat, …).
-pub fn stream(seed: u64, purpose: Purpose, index: u32) -> ChaCha8Rng {
+pub(crate) fn stream(seed: u64, purpose: Purpose, index: u32) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream((purpose as u64) << 32 | u64::from(index));
     rng

@@ -291,7 +291,7 @@ impl Scaler {
 
 /// Rows that are standardised as they are read, block by block.
 #[derive(Clone, Debug)]
-pub struct StandardRows<'a> {
+pub(crate) struct StandardRows<'a> {
     x: MatrixRef<'a>,
     columns: Vec<Standard>,
     means: Vec<f64>,
@@ -301,7 +301,7 @@ pub struct StandardRows<'a> {
 
 impl<'a> StandardRows<'a> {
     /// The rows of `x` under this scaler.
-    pub fn new(x: MatrixRef<'a>, scaler: &Scaler) -> Self {
+    pub(crate) fn new(x: MatrixRef<'a>, scaler: &Scaler) -> Self {
         let inverse = |c: &Standard| if c.std == 0.0 { 0.0 } else { 1.0 / c.std };
         Self {
             x,
@@ -312,18 +312,18 @@ impl<'a> StandardRows<'a> {
     }
 
     /// Number of rows.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.x.rows()
     }
 
     /// Some rows as they came, in this order.
-    pub fn gather(&self, rows: &[usize]) -> Result<Matrix> {
+    pub(crate) fn gather(&self, rows: &[usize]) -> Result<Matrix> {
         self.x.gather(rows)
     }
 
     /// Other rows under the same scaler.
     #[must_use]
-    pub fn same_scale<'b>(&self, x: &'b Matrix) -> StandardRows<'b> {
+    pub(crate) fn same_scale<'b>(&self, x: &'b Matrix) -> StandardRows<'b> {
         StandardRows {
             x: x.into(),
             columns: self.columns.clone(),
@@ -333,12 +333,12 @@ impl<'a> StandardRows<'a> {
     }
 
     /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// A standardised copy of some rows.
-    pub fn block(&self, range: Range<usize>) -> Result<Matrix> {
+    pub(crate) fn block(&self, range: Range<usize>) -> Result<Matrix> {
         let mut out = Matrix::zeros(range.len(), self.columns.len());
         self.x.copy_rows(range, out.as_mut_slice())?;
         let rows = out.as_mut_slice().chunks_mut(self.columns.len().max(1));

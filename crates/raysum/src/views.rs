@@ -9,7 +9,7 @@ use std::ops::Index;
 
 /// A matrix with a row per view and a column per column of X.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Views {
+pub(crate) enum Views {
     /// Views in any direction.
     Full(Matrix),
     /// View r looks along column r only; there may be fewer views than columns.
@@ -29,13 +29,13 @@ impl From<Matrix> for Views {
 
 impl Views {
     /// The first `rows` axes of as many columns or more, with weight 1.
-    pub fn axes(rows: usize, columns: usize) -> Self {
+    pub(crate) fn axes(rows: usize, columns: usize) -> Self {
         debug_assert!(rows <= columns);
         Views::Axes { weights: vec![1.0; rows], columns }
     }
 
     /// Number of views.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         match self {
             Views::Full(matrix) => matrix.rows(),
             Views::Axes { weights, .. } => weights.len(),
@@ -43,7 +43,7 @@ impl Views {
     }
 
     /// Number of columns of X.
-    pub fn columns(&self) -> usize {
+    pub(crate) fn columns(&self) -> usize {
         match self {
             Views::Full(matrix) => matrix.columns(),
             Views::Axes { columns, .. } => *columns,
@@ -51,7 +51,7 @@ impl Views {
     }
 
     /// The weights that are kept, row by row.
-    pub fn weights(&self) -> &[f64] {
+    pub(crate) fn weights(&self) -> &[f64] {
         match self {
             Views::Full(matrix) => matrix.as_slice(),
             Views::Axes { weights, .. } => weights,
@@ -59,7 +59,7 @@ impl Views {
     }
 
     /// The weights that are kept, to be changed.
-    pub fn weights_mut(&mut self) -> &mut [f64] {
+    pub(crate) fn weights_mut(&mut self) -> &mut [f64] {
         match self {
             Views::Full(matrix) => matrix.as_mut_slice(),
             Views::Axes { weights, .. } => weights,
@@ -67,7 +67,7 @@ impl Views {
     }
 
     /// The row and the column of each weight that is kept.
-    pub fn places(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let width = match self {
             Views::Full(matrix) => Some(matrix.columns()),
             Views::Axes { .. } => None,
@@ -77,7 +77,7 @@ impl Views {
 
     /// These views with other weights, from row, column and weight.
     #[must_use]
-    pub fn map(&self, weight: impl Fn(usize, usize, f64) -> f64) -> Self {
+    pub(crate) fn map(&self, weight: impl Fn(usize, usize, f64) -> f64) -> Self {
         let mut views = self.clone();
         let places = self.places();
         for (w, (row, column)) in views.weights_mut().iter_mut().zip(places) {
@@ -87,7 +87,7 @@ impl Views {
     }
 
     /// Every weight, zeros included.
-    pub fn to_matrix(&self) -> Matrix {
+    pub(crate) fn to_matrix(&self) -> Matrix {
         match self {
             Views::Full(matrix) => matrix.clone(),
             Views::Axes { .. } => {
@@ -97,7 +97,7 @@ impl Views {
     }
 
     /// The squared length of one view.
-    pub fn squared_length(&self, row: usize) -> f64 {
+    pub(crate) fn squared_length(&self, row: usize) -> f64 {
         match self {
             Views::Full(matrix) => linalg::dot(matrix.row(row), matrix.row(row)),
             Views::Axes { weights, .. } => weights[row] * weights[row],

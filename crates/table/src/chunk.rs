@@ -3,7 +3,7 @@
 use crate::evidence::Evidence;
 use crate::messages::{Audience, escaped, quoted};
 use anyhow::{Result, anyhow};
-use raysum::{DateOrder, NumberFormat};
+use raysum::schema::{DateOrder, NumberFormat};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use crate::chunk::{Cells, Column, ColumnReading, NO_TEXT, ValueKind};
 use crate::date;
 use crate::evidence::Evidence;
 use crate::number::{self, Mark, Spelling};
-use raysum::DateOrder;
+use raysum::schema::DateOrder;
 use std::collections::HashMap;
 use std::sync::Arc;
 

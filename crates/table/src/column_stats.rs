@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(readings, [text.clone(), text.clone(), ColumnReading::plain(), text]);
         let mut seen = added(&[&first, &first]);
         let plain = ColumnReading::plain;
-        let date = ColumnReading::Date(raysum::DateOrder::YearFirst);
+        let date = ColumnReading::Date(raysum::schema::DateOrder::YearFirst);
         assert_eq!(seen.decide(Notation::default(), true), [plain(), date, plain(), plain()]);
     }
 

@@ -1,7 +1,7 @@
 //! Dates and times as numbers: days since the start of 1970, in UTC.
 
 use chrono::{FixedOffset, NaiveDate, NaiveTime, Timelike};
-use raysum::DateOrder;
+use raysum::schema::DateOrder;
 
 /// Nanoseconds of a day.
 pub(crate) const DAY_NANOS: i128 = 86_400_000_000_000;

@@ -6,7 +6,7 @@ use crate::cell::CellKind;
 use crate::chunk::{ColumnReading, NO_TEXT};
 use crate::date::Orders;
 use crate::number::{Mark, NoFormat, Spelling};
-use raysum::{DateOrder, DecimalMark};
+use raysum::schema::{DateOrder, DecimalMark};
 use std::sync::Arc;
 
 /// What was seen in a column.

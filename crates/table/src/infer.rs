@@ -7,7 +7,7 @@ use crate::evidence::{Evidence, TableNotation, Verdict};
 use crate::messages::{Note, count, every, names, quoted};
 use crate::number::{self, Spelling};
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use raysum::{
+use raysum::schema::{
     DateOrder, DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, Labels, MAX_CATEGORIES,
     NumberFormat, Schema,
 };

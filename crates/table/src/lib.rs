@@ -69,7 +69,7 @@ pub use training::{ScannedTable, TrainingOptions, TrainingTable, read_more, read
 pub use write::{AnswerChunk, OutputFormat, TableWriter};
 
 use anyhow::Result;
-use raysum::{Labels, Schema};
+use raysum::schema::{Labels, Schema};
 
 /// What this crate adds to a [`Schema`].
 pub trait TableSchema: Sized {

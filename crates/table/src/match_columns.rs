@@ -5,7 +5,7 @@ use crate::evidence::Notation;
 use crate::messages::{count, every, names};
 use crate::source::ColumnNames;
 use anyhow::{Result, bail, ensure};
-use raysum::{
+use raysum::schema::{
     DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, Labels, NumberFormat, Schema,
 };
 

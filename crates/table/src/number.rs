@@ -4,7 +4,7 @@
 //! first *spelled*, which tells what each mark can mean ([`Spelling`]), the spellings of a whole
 //! column are merged, and only then a format is found that all of its texts are read with.
 
-use raysum::{DecimalMark, Grouping, NumberFormat};
+use raysum::schema::{DecimalMark, Grouping, NumberFormat};
 
 /// What a mark between digits can mean, over one or more texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

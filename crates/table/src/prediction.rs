@@ -9,9 +9,8 @@ use crate::missing::Missing;
 use crate::report::EncodeReport;
 use crate::source::ChunkSource;
 use anyhow::Result;
-use raysum::{
-    Feature, FeatureKind, LabelColumn, Labels, Matrix, Model, NumberFormat, Schema, Standard,
-};
+use raysum::schema::{Feature, FeatureKind, LabelColumn, Labels, NumberFormat, Schema};
+use raysum::{Matrix, Model, Standard};
 use std::ops::Range;
 
 /// Some rows to predict.
@@ -166,7 +165,7 @@ pub fn schema_of(models: &[Model]) -> Schema {
     Schema {
         named: names.is_some(),
         width: model.columns() + models.len(),
-        features: model.scaler().x.iter().enumerate().map(feature).collect(),
+        features: model.column_scales().iter().enumerate().map(feature).collect(),
         labels: Labels::of_targets(models.iter().enumerate().map(target).collect()),
     }
 }

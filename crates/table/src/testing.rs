@@ -12,7 +12,7 @@ use crate::reader::TableFile;
 use crate::source::ChunkSource;
 use crate::training::ScannedTable;
 use anyhow::Result;
-use raysum::{Labels, Schema};
+use raysum::schema::{Labels, Schema};
 
 /// A table as if it were the file `t.csv`.
 pub(crate) fn file(text: &str) -> TableFile {

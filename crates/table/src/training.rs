@@ -13,7 +13,8 @@ use crate::report::EncodeReport;
 use crate::rows::{RowCollector, StoredRows};
 use crate::source::ChunkSource;
 use anyhow::{Result, ensure};
-use raysum::{Labels, MatrixRef, Schema};
+use raysum::MatrixRef;
+use raysum::schema::{Labels, Schema};
 
 /// Rows to learn from, and how they were made from a table.
 #[derive(Debug)]

@@ -155,29 +155,28 @@ mod tests {
              --shrinkage 0.5 --noise-bounds 1e-6,2 --seed 9 --engine ski --subset 500 \
              --grid 64 --probes 9 --cg-tolerance 1e-4 --cg-iterations 50 --exact-variance",
         );
-        let expected = Config {
-            kernel: SubKernel::Imq,
-            degrees: "2x1,1x3".parse().unwrap(),
-            directions: Directions::Sphere,
-            ard: true,
-            learn_weights: false,
-            learn_directions: false,
-            shrinkage: Shrinkage::Width(0.5),
-            engine: EngineChoice::Ski,
-            ski: SkiOptions {
-                grid: Some(64),
-                probes: 9,
-                tolerance: 1e-4,
-                iterations: 50,
-                exact_variance: true,
-            },
-            subset: Some(500),
-            optimizer: Optimizer::Adam,
-            max_evaluations: Some(7),
-            starts: 3,
-            noise_bounds: (1e-6, 2.0),
-            seed: 9,
+        let mut expected = Config::default();
+        expected.kernel = SubKernel::Imq;
+        expected.degrees = "2x1,1x3".parse().unwrap();
+        expected.directions = Directions::Sphere;
+        expected.ard = true;
+        expected.learn_weights = false;
+        expected.learn_directions = false;
+        expected.shrinkage = Shrinkage::Width(0.5);
+        expected.engine = EngineChoice::Ski;
+        expected.ski = SkiOptions {
+            grid: Some(64),
+            probes: 9,
+            tolerance: 1e-4,
+            iterations: 50,
+            exact_variance: true,
         };
+        expected.subset = Some(500);
+        expected.optimizer = Optimizer::Adam;
+        expected.max_evaluations = Some(7);
+        expected.starts = 3;
+        expected.noise_bounds = (1e-6, 2.0);
+        expected.seed = 9;
         assert_eq!(c, expected);
         let learned = config("--model dpa --learn-directions yes");
         assert_eq!(learned, config("--model ppr"));
@@ -189,12 +188,14 @@ mod tests {
     #[test]
     fn length_scales_per_column_cannot_be_declined_along_the_axes() {
         for name in ["rbf-ard", "imq-ard", "gam"] {
-            let config = Config { ard: false, ..Config::preset(name).unwrap() };
+            let mut config = Config::preset(name).unwrap();
+            config.ard = false;
             let found = config.check_ard(Some(false));
             assert!(matches!(found, Err(raysum::Error::ArdAlongAxes)), "{name}");
             config.check_ard(None).unwrap();
             config.check_ard(Some(true)).unwrap();
-            Config { learn_directions: true, ..config }.check_ard(Some(false)).unwrap();
+            config.learn_directions = true;
+            config.check_ard(Some(false)).unwrap();
         }
         for name in ["dpa-ard", "rpa-ard", "dpa", "ppr"] {
             Config::preset(name).unwrap().check_ard(Some(false)).unwrap();

@@ -52,7 +52,7 @@ impl Demo {
         let mut model = Config::preset(MODEL)?.fit(&data)?;
         fit::attach(&mut model, MODEL, table, 0)?;
         let prediction = model.predict(x_new)?;
-        let unit = model.scaler().y.std;
+        let unit = model.target_scale().std;
         let score = |p: &Prediction| Scores::standardised(&truth, p, unit).in_units(unit);
         let scores = vec![
             ("constant", score(&baseline::constant(y, truth.len()))),

@@ -9,7 +9,7 @@ use crate::splits::{self, Split};
 use crate::{output, style, tables};
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use raysum::{Config, Standard, memory};
+use raysum::{Config, Standard, available_memory};
 use raysum_table::{TrainingTable, target_names};
 use serde_json::{Value, json};
 use std::sync::Mutex;
@@ -101,8 +101,9 @@ fn cross_validate(
     let one = |index: usize| {
         let (repeat, split) = plan.split(index, table.rows(), config.seed);
         // Every repeat draws its own directions, as it draws its own folds.
-        let seed = config.seed.wrapping_add(u64::from(repeat));
-        let result = one_fold(&Config { seed, ..config.clone() }, table, &split);
+        let mut config = config.clone();
+        config.seed = config.seed.wrapping_add(u64::from(repeat));
+        let result = one_fold(&config, table, &split);
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         if let Ok(mut reporter) = reporter.lock() {
             reporter.part(done, plan.len());
@@ -130,8 +131,9 @@ fn side_by_side(rows: usize) -> Option<usize> {
     if rows > MOST_DENSE_ROWS {
         return None;
     }
-    let each = memory::count(&[&[rows, rows, 3, size_of::<f64>()]]).max(1);
-    let room = usize::try_from(memory::available()? / each).unwrap_or(usize::MAX).max(1);
+    // At most 21 GB.
+    let each = (rows * rows * 3 * size_of::<f64>()).max(1) as u64;
+    let room = usize::try_from(available_memory()? / each).unwrap_or(usize::MAX).max(1);
     (room < rayon::current_num_threads()).then_some(room)
 }
 
@@ -142,7 +144,7 @@ fn one_fold(config: &Config, table: &TrainingTable, split: &Split) -> Result<Fol
     let model = config.fit(&labels.dataset(x, 0..1)?)?;
     let seconds = started.elapsed().as_secs_f64();
     let prediction = fit::predict(&model, x_new, truth.noise_std.as_deref())?;
-    let unit = model.scaler().y.std;
+    let unit = model.target_scale().std;
     let standardised = Scores::standardised(&truth.targets[0], &prediction, unit);
     Ok(FoldResult {
         standardised,

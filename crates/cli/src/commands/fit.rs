@@ -138,7 +138,7 @@ impl HeldOutFit<'_> {
             let models = self.search(config, &data, None, "fit without held-out rows")?;
             let (x, labels) = split.test(table);
             for (model, y) in models.iter().zip(&labels.targets[targets.clone()]) {
-                let unit = model.scaler().y.std;
+                let unit = model.target_scale().std;
                 let prediction = predict(model, x, labels.noise_std.as_deref())?;
                 let standardised = Scores::standardised(y, &prediction, unit);
                 let scores = standardised.in_units(unit);
@@ -161,7 +161,8 @@ impl HeldOutFit<'_> {
             }
             // Starting from a good point, further starts would find the same again.
             Some(found) => {
-                let again = Config { starts: 1, ..config.clone() };
+                let mut again = config.clone();
+                again.starts = 1;
                 self.search(&again, &data, Some(&found), "fit on all rows")?
             }
             None => self.search(config, &data, None, "fit on all rows")?,

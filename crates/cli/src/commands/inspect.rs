@@ -38,7 +38,7 @@ fn to_json(model: &Model) -> Value {
         "log_marginal_likelihood_error": model.likelihood_error(),
         "noise_std": model.noise_std(),
         "shrinkage": model.report().shrinkage,
-        "signal_std": h.scale().sqrt() * model.scaler().y.std,
+        "signal_std": h.scale().sqrt() * model.target_scale().std,
         "constant": model.constant(),
         "evaluations": model.report().evaluations,
         "hit_limit": model.report().hit_limit,
@@ -66,7 +66,7 @@ fn text(model: &Model) -> String {
     let c = model.config();
     let row = |name: &str, value: String| vec![name.to_string(), value];
     let yes = |b: bool| if b { "yes" } else { "no" }.to_string();
-    let unit = model.scaler().y.std;
+    let unit = model.target_scale().std;
     let mut rows = vec![
         row("model", preset(model).into()),
         row("engine", describe::engine(model)),
@@ -114,7 +114,7 @@ fn sub_kernels(model: &Model) -> String {
     let mut scales = h.length_scales.iter();
     for (j, (&degree, v)) in model.projections().degrees().iter().zip(&h.variances).enumerate() {
         let own: Vec<String> = scales.by_ref().take(degree).map(|s| style::number(*s)).collect();
-        let std = style::number(v.sqrt() * model.scaler().y.std);
+        let std = style::number(v.sqrt() * model.target_scale().std);
         rows.push(vec![j.to_string(), std, own.join(" ")]);
     }
     "sub-kernels:\n".to_string() + &style::columns(&rows)

@@ -22,7 +22,7 @@ fn floor(x: f64) -> i64 {
 
 /// How many data points lie in each cell of a lattice.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Occupancy {
+pub(crate) struct Occupancy {
     pub(super) spacing: f64,
     first: i64,
     counts: Vec<f64>,
@@ -30,7 +30,7 @@ pub struct Occupancy {
 
 impl Occupancy {
     /// Nothing yet, on a lattice with this spacing.
-    pub fn new(spacing: f64) -> Self {
+    pub(crate) fn new(spacing: f64) -> Self {
         Self { spacing, first: 0, counts: Vec::new() }
     }
 
@@ -54,7 +54,7 @@ impl Occupancy {
     }
 
     /// Counts points in. Fails if they are strewn over more cells than can be handled.
-    pub fn add(&mut self, points: &[f64]) -> Result<()> {
+    pub(crate) fn add(&mut self, points: &[f64]) -> Result<()> {
         let cell = |z: f64| (z / self.spacing).floor();
         let (low, high) =
             points.iter().fold((f64::MAX, f64::MIN), |(l, h), &z| (l.min(z), h.max(z)));
@@ -69,7 +69,7 @@ impl Occupancy {
     }
 
     /// Takes over the counts of other points.
-    pub fn merge(&mut self, other: &Occupancy) -> Result<()> {
+    pub(crate) fn merge(&mut self, other: &Occupancy) -> Result<()> {
         if other.counts.is_empty() {
             return Ok(());
         }
@@ -102,7 +102,7 @@ impl Occupancy {
     }
 
     /// About how many features a basis over these points will have: three for four nodes.
-    pub fn estimate(&self) -> usize {
+    pub(crate) fn estimate(&self) -> usize {
         self.nodes().len() * 3 / 4
     }
 
@@ -126,26 +126,26 @@ impl Occupancy {
 /// Counts of points whose range is not known yet: on a lattice, and on a finer one for as long as the
 /// points are close together.
 #[derive(Clone, Debug)]
-pub struct Counts {
+pub(crate) struct Counts {
     coarse: Occupancy,
     fine: Option<Occupancy>,
 }
 
 impl Counts {
     /// Nothing yet, on a lattice with this spacing or a finer one.
-    pub fn new(spacing: f64) -> Self {
+    pub(crate) fn new(spacing: f64) -> Self {
         let fine = Some(Occupancy::new(spacing / FINER as f64));
         Self { coarse: Occupancy::new(spacing), fine }
     }
 
     /// Counts points in. Fails if they are strewn over more cells than can be handled.
-    pub fn add(&mut self, points: &[f64]) -> Result<()> {
+    pub(crate) fn add(&mut self, points: &[f64]) -> Result<()> {
         self.coarse.add(points)?;
         self.refine(|fine| fine.add(points))
     }
 
     /// Takes over the counts of other points.
-    pub fn merge(&mut self, other: &Counts) -> Result<()> {
+    pub(crate) fn merge(&mut self, other: &Counts) -> Result<()> {
         self.coarse.merge(&other.coarse)?;
         let Some(others) = &other.fine else {
             self.fine = None;
@@ -163,7 +163,7 @@ impl Counts {
     }
 
     /// The counts on the widest lattice of which the points fill enough cells.
-    pub fn settled(self) -> Occupancy {
+    pub(crate) fn settled(self) -> Occupancy {
         let Some(mut best) = self.fine.filter(|_| self.coarse.is_narrow()) else {
             return self.coarse;
         };

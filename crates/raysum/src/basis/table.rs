@@ -18,7 +18,7 @@ type Run = [[f64; LANES]; TERMS];
 
 /// Where a point lies in a table.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub(crate) struct Place {
     piece: u32,
     /// From −1 to 1 within the piece.
     t: f64,
@@ -27,7 +27,7 @@ pub struct Place {
 /// Weights of features, left as the difference a·u − v in which they arise: a matrix of them is
 /// never written.
 #[derive(Clone, Copy, Debug)]
-pub struct Weights<'a> {
+pub(crate) struct Weights<'a> {
     /// a.
     pub scale: f64,
     /// u.
@@ -39,7 +39,7 @@ pub struct Weights<'a> {
 impl Weights<'_> {
     /// The weight of feature `a`.
     #[inline(always)]
-    pub fn get(&self, a: usize) -> f64 {
+    pub(crate) fn get(&self, a: usize) -> f64 {
         self.scale * self.along[a] - self.less[a]
     }
 

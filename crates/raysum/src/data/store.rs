@@ -134,7 +134,8 @@ mod tests {
     use crate::engine::ski::{Ski, SkiOptions};
     use crate::engine::weight::Weight;
     use crate::engine::{Engine, Observations};
-    use crate::{Config, EngineChoice, Fit, StandardRows};
+    use crate::scale::StandardRows;
+    use crate::{Config, EngineChoice, Fit};
     use std::io::Seek;
 
     fn store(x: &Matrix) -> RowStore {
@@ -232,7 +233,7 @@ mod tests {
         let x = Matrix::from_fn(120, 2, |i, j| ((i * (7 + 4 * j)) % 31) as f64);
         let y: Vec<f64> = (0..120).map(|i| x[(i, 0)].sin() + 0.1 * x[(i, 1)]).collect();
         let model = Config::default().fit(&Dataset::new(&x, &y).unwrap()).unwrap();
-        let (prior, scaler) = (model.prior(), model.scaler());
+        let (prior, scaler) = (model.prior(), &model.scaler);
         let observations = Observations::from(scaler.apply_y(&y));
         let stored = store(&x);
         let rows = || StandardRows::new((&stored).into(), scaler);

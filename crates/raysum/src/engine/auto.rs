@@ -20,7 +20,7 @@ const FEATURES_FREE: usize = 2_000;
 
 /// Both engines over the same rows; the dense one is made when it is first wanted.
 #[derive(Debug)]
-pub struct Auto<'a> {
+pub(crate) struct Auto<'a> {
     weight: Weight<'a>,
     dense: Option<Dense>,
     /// Features at the first evaluation in weight space.
@@ -29,7 +29,10 @@ pub struct Auto<'a> {
 
 impl<'a> Auto<'a> {
     /// Takes standardised rows.
-    pub fn new(rows: StandardRows<'a>, observations: impl Into<Cow<'a, Observations>>) -> Self {
+    pub(crate) fn new(
+        rows: StandardRows<'a>,
+        observations: impl Into<Cow<'a, Observations>>,
+    ) -> Self {
         Self { weight: Weight::new(rows, observations), dense: None, features: None }
     }
 

@@ -14,7 +14,7 @@ mod gradient;
 mod online;
 mod posterior;
 
-pub use posterior::DensePosterior;
+pub(crate) use posterior::DensePosterior;
 use posterior::Shared;
 
 use super::{Conditioned, Engine, Evaluation, Observations, Prior, tiles};
@@ -28,11 +28,11 @@ use std::sync::Arc;
 pub(super) const MOST_ROWS: usize = 30_000;
 
 /// The engine's name.
-pub const NAME: &str = "dense";
+pub(crate) const NAME: &str = "dense";
 
 /// Training rows and the two buffers.
 #[derive(Debug)]
-pub struct Dense {
+pub(crate) struct Dense {
     x: Matrix,
     observations: Observations,
     factor: Vec<f64>,
@@ -53,7 +53,7 @@ struct Solved {
 
 impl Dense {
     /// Takes standardised rows.
-    pub fn new(x: Matrix, observations: impl Into<Observations>) -> Self {
+    pub(crate) fn new(x: Matrix, observations: impl Into<Observations>) -> Self {
         let n = x.rows();
         let observations = observations.into();
         Self { x, observations, factor: vec![0.0; n * n], inverse: Vec::new() }
@@ -153,7 +153,6 @@ impl Engine for Dense {
         }
         Ok(Evaluation {
             log_marginal_likelihood: solved.log_marginal_likelihoods.iter().sum(),
-            standard_error: 0.0,
             views: prior.kernel.views.slopes(&slopes.z, &self.x, Threads::All),
             variances: slopes.variances.iter().map(|v| v + 0.5 * trace).collect(),
             noise_variance: noise_slope,

@@ -28,7 +28,7 @@ const LANES: usize = 8;
 
 /// One draw of a function: its waves, and what an engine adds to them.
 #[derive(Clone, Debug)]
-pub struct Draw {
+pub(crate) struct Draw {
     /// One path per sub-kernel.
     pub(crate) paths: Vec<Path>,
     /// The engine's own coefficients, which condition the paths on the data.

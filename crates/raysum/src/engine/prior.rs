@@ -10,7 +10,7 @@ use std::ops::Range;
 /// k(x, x') = Σ_j λ_j κ(|W_j (x − x')|): the paper's kernel with everything that scales an input
 /// (P_j, A and ℓ_j) multiplied into one matrix.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AdditiveKernel {
+pub(crate) struct AdditiveKernel {
     /// κ.
     pub sub_kernel: SubKernel,
     /// D_j, the number of rows of each W_j.
@@ -28,12 +28,12 @@ impl AdditiveKernel {
     }
 
     /// The numbers of all sub-kernels.
-    pub fn all(&self) -> Range<usize> {
+    pub(crate) fn all(&self) -> Range<usize> {
         0..self.degrees.len()
     }
 
     /// k(x, x): the prior variance of f.
-    pub fn total_variance(&self) -> f64 {
+    pub(crate) fn total_variance(&self) -> f64 {
         self.variances.iter().sum()
     }
 
@@ -59,7 +59,7 @@ impl AdditiveKernel {
 
 /// The Gaussian-process prior and noise at one θ, in standardised units.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Prior {
+pub(crate) struct Prior {
     /// The kernel.
     pub kernel: AdditiveKernel,
     /// σ².

@@ -5,7 +5,7 @@ use crate::scale::StandardRows;
 
 /// Rows of one target that come or go.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows<'a> {
+pub(crate) struct Rows<'a> {
     /// X.
     pub x: &'a StandardRows<'a>,
     /// What was observed there.
@@ -14,7 +14,7 @@ pub struct Rows<'a> {
 
 /// Whether rows come or go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub(crate) enum Change {
     /// They come.
     Add,
     /// They go.

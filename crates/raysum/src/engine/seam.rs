@@ -17,11 +17,9 @@ use std::ops::Range;
 
 /// Log marginal likelihood at one θ and its derivatives.
 #[derive(Clone, Debug)]
-pub struct Evaluation {
+pub(crate) struct Evaluation {
     /// log p(y | X).
     pub log_marginal_likelihood: f64,
-    /// Its standard error, where it is estimated; 0 where it is computed.
-    pub standard_error: f64,
     /// ∂/∂W, of the weights that [`AdditiveKernel::views`](super::AdditiveKernel::views) keeps.
     pub views: Views,
     /// ∂/∂λ_j.
@@ -34,7 +32,7 @@ pub struct Evaluation {
 
 /// Means and variances at some points.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Marginals {
+pub(crate) struct Marginals {
     /// Means.
     pub mean: Vec<f64>,
     /// Variances, never negative.
@@ -42,7 +40,7 @@ pub struct Marginals {
 }
 
 /// Training rows that can be evaluated at any θ.
-pub trait Engine {
+pub(crate) trait Engine {
     /// Fails if the engine cannot work with this prior at all, before a search finds out.
     fn check(&self, prior: &Prior) -> Result<()>;
 
@@ -69,7 +67,7 @@ pub trait Engine {
 }
 
 /// An engine whose evaluations depend on earlier ones.
-pub trait Resumable {
+pub(crate) trait Resumable {
     /// The state after the last evaluation.
     fn memory(&self) -> Vec<f64>;
 
@@ -79,12 +77,12 @@ pub trait Resumable {
 }
 
 /// A target's log marginal likelihood, and its posterior.
-pub type Conditioned = (f64, Box<dyn Posterior>);
+pub(crate) type Conditioned = (f64, Box<dyn Posterior>);
 
 /// f given the training rows, under a prior that it owns. Everything is in standardised units, of f
 /// without noise, and for one block of standardised rows `x`; a caller with many rows splits them
 /// over threads.
-pub trait Posterior: std::fmt::Debug + Send + Sync {
+pub(crate) trait Posterior: std::fmt::Debug + Send + Sync {
     /// The engine's name, as the user writes it.
     fn engine(&self) -> &'static str;
 
@@ -151,7 +149,7 @@ pub trait Posterior: std::fmt::Debug + Send + Sync {
 }
 
 /// A posterior that separates the sub-kernels' functions f_j.
-pub trait Components: Posterior {
+pub(crate) trait Components: Posterior {
     /// Mean and variance of each f_j (one [`Marginals`] per sub-kernel).
     fn marginals_of_each(&self, x: &Matrix) -> Vec<Marginals>;
 
@@ -160,13 +158,13 @@ pub trait Components: Posterior {
 }
 
 /// A posterior whose variance has a gradient.
-pub trait VarianceSlopes: Posterior {
+pub(crate) trait VarianceSlopes: Posterior {
     /// Gradient of the variance of f with respect to the views z (rows by Σ D_j).
     fn slopes_of_variance(&self, x: &Matrix) -> Matrix;
 }
 
 /// A posterior that functions can be drawn from.
-pub trait Draws: Posterior {
+pub(crate) trait Draws: Posterior {
     /// Function number `index` of those that a seed gives.
     fn draw(&self, seed: u64, index: u32) -> Draw;
 
@@ -176,20 +174,20 @@ pub trait Draws: Posterior {
 }
 
 /// A posterior that predicts each training row from the others.
-pub trait LeaveOneOut: Posterior {
+pub(crate) trait LeaveOneOut: Posterior {
     /// Leave-one-out mean and variance of f at the training rows, which are handed in again with
     /// this posterior's target.
     fn without_each(&self, x: &Matrix, y: &Observations) -> Result<Marginals>;
 }
 
 /// A posterior that takes rows in, or gives them up, at the same θ.
-pub trait RowChanges: Posterior {
+pub(crate) trait RowChanges: Posterior {
     /// The posterior after these rows have come or gone.
     fn change(&self, rows: &Rows<'_>, change: Change) -> Result<Conditioned>;
 }
 
 /// A posterior that sees rows through features, and knows them by sums that add up.
-pub trait Mergeable: Posterior {
+pub(crate) trait Mergeable: Posterior {
     /// Number of features.
     fn features(&self) -> usize;
 

@@ -31,7 +31,7 @@ mod system;
 mod toeplitz;
 
 pub use options::SkiOptions;
-pub use posterior::SkiPosterior;
+pub(crate) use posterior::SkiPosterior;
 
 use super::streams::in_streams;
 use super::{Conditioned, Engine, Evaluation, Observations, Prior, Resumable};
@@ -42,7 +42,7 @@ use std::sync::Arc;
 use system::System;
 
 /// The engine's name.
-pub const NAME: &str = "ski";
+pub(crate) const NAME: &str = "ski";
 
 /// A trial step of a search with grids of so many times the nodes of its start, and of more than so
 /// many for each row and view (or for each of a few hundred rows), is one to step back from: its
@@ -52,7 +52,7 @@ const FEW_ROWS: usize = 512;
 
 /// Training rows.
 #[derive(Debug)]
-pub struct Ski<'a> {
+pub(crate) struct Ski<'a> {
     rows: StandardRows<'a>,
     observations: Observations,
     options: SkiOptions,
@@ -65,7 +65,7 @@ pub struct Ski<'a> {
 
 impl<'a> Ski<'a> {
     /// Takes standardised rows, and the seed of probes.
-    pub fn new(
+    pub(crate) fn new(
         rows: StandardRows<'a>,
         observations: impl Into<Observations>,
         options: SkiOptions,
@@ -119,12 +119,10 @@ impl Engine for Ski<'_> {
         let system = self.system(prior, self.most_nodes(prior))?;
         self.nodes.get_or_insert(system.operator.nodes());
         let gradient = system.gradient();
-        let targets = self.observations.targets.len() as f64;
         let slopes = gradient.noise.iter().enumerate();
         let noise_variance = slopes.map(|(i, slope)| slope / self.observations.weight(i));
         Ok(Evaluation {
             log_marginal_likelihood: system.log_marginal_likelihoods.iter().sum(),
-            standard_error: targets * system.standard_error,
             views: self.pull_back(prior, &gradient.kernel.z)?,
             noise_variance: noise_variance.sum(),
             mean: system.coefficients().iter().flatten().sum(),

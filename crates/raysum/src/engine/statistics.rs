@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// They form a group: the statistics of two sets of rows, merged, are those of their union, and
 /// what was merged can be taken out again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Statistics {
+pub(crate) struct Statistics {
     /// Number of rows.
     pub rows: u64,
     /// −Σ log ρ_i, which is 0 if no row has a weight or known noise.
@@ -29,7 +29,7 @@ pub struct Statistics {
 
 /// The sums that a target is part of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Moments {
+pub(crate) struct Moments {
     /// Σ ρ_i (y_i−c)².
     pub square: f64,
     /// b = Σ ρ_i φ_i (y_i−c).
@@ -38,7 +38,7 @@ pub struct Moments {
 
 impl Statistics {
     /// Of no rows, with p features and some targets.
-    pub fn new(features: usize, targets: usize) -> Self {
+    pub(crate) fn new(features: usize, targets: usize) -> Self {
         Self {
             rows: 0,
             log_noise: 0.0,
@@ -48,7 +48,7 @@ impl Statistics {
     }
 
     /// p.
-    pub fn features(&self) -> usize {
+    pub(crate) fn features(&self) -> usize {
         self.targets.first().map_or(0, |t| t.moments.len())
     }
 
@@ -76,13 +76,8 @@ impl Statistics {
     }
 
     /// Takes in the statistics of other rows under the same feature map.
-    pub fn merge(&mut self, other: &Statistics) -> Result<()> {
+    pub(crate) fn merge(&mut self, other: &Statistics) -> Result<()> {
         self.change(other, Change::Add)
-    }
-
-    /// Takes the statistics of some of the rows out again.
-    pub fn remove(&mut self, other: &Statistics) -> Result<()> {
-        self.change(other, Change::Remove)
     }
 
     /// Takes other rows in or out.
@@ -190,7 +185,7 @@ impl Statistics {
 
 /// What a posterior needs to know of some rows.
 #[derive(Clone, Debug)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// Sums over the rows that the posterior's features express.
     pub statistics: Statistics,
     /// The other rows, in order.

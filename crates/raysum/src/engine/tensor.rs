@@ -4,7 +4,7 @@ use crate::data::Matrix;
 
 /// A named array of a posterior, as the model file keeps it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tensor {
+pub(crate) struct Tensor {
     /// Its name.
     pub name: String,
     /// Its shape, row-major.
@@ -15,7 +15,7 @@ pub struct Tensor {
 
 impl Tensor {
     /// An array with this name.
-    pub fn new(name: impl Into<String>, shape: Vec<usize>, values: Vec<f64>) -> Self {
+    pub(crate) fn new(name: impl Into<String>, shape: Vec<usize>, values: Vec<f64>) -> Self {
         Self { name: name.into(), shape, values }
     }
 

@@ -27,8 +27,8 @@ mod online;
 mod posterior;
 mod solution;
 
-pub use features::FeatureMap;
-pub use posterior::WeightPosterior;
+pub(crate) use features::FeatureMap;
+pub(crate) use posterior::WeightPosterior;
 
 use super::streams::in_streams;
 use super::{Conditioned, Engine, Evaluation, Observations, Prior, Statistics};
@@ -46,7 +46,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The engine's name.
-pub const NAME: &str = "weight";
+pub(crate) const NAME: &str = "weight";
 
 /// The likelihood may be wrong by about this many nats, or some ten times as many where the model
 /// fits badly.
@@ -54,14 +54,14 @@ const NATS: f64 = 5e-5;
 
 /// Training rows.
 #[derive(Debug)]
-pub struct Weight<'a> {
+pub(crate) struct Weight<'a> {
     pub(super) rows: StandardRows<'a>,
     pub(super) observations: Cow<'a, Observations>,
 }
 
 /// What features are wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub(crate) enum Use {
     /// The likelihood of the training rows.
     Likelihood,
     /// Predictions anywhere: covariances with points outside the data are only as good as the root
@@ -83,12 +83,15 @@ impl Use {
 
 impl<'a> Weight<'a> {
     /// Takes standardised rows.
-    pub fn new(rows: StandardRows<'a>, observations: impl Into<Cow<'a, Observations>>) -> Self {
+    pub(crate) fn new(
+        rows: StandardRows<'a>,
+        observations: impl Into<Cow<'a, Observations>>,
+    ) -> Self {
         Self { rows, observations: observations.into() }
     }
 
     /// The feature map for this prior and these rows.
-    pub fn feature_map(&self, prior: &Prior, wanted: Use) -> Result<FeatureMap> {
+    pub(crate) fn feature_map(&self, prior: &Prior, wanted: Use) -> Result<FeatureMap> {
         self.feature_map_below(prior, wanted, usize::MAX)
     }
 
@@ -145,7 +148,7 @@ impl<'a> Weight<'a> {
     }
 
     /// The statistics of all rows under `map`.
-    pub fn statistics(&self, map: &FeatureMap, prior: &Prior) -> Result<Statistics> {
+    pub(crate) fn statistics(&self, map: &FeatureMap, prior: &Prior) -> Result<Statistics> {
         let empty = || Statistics::new(map.len(), self.observations.targets.len());
         let parts = self.by_stream(map, prior, empty, |sum, block| {
             let range = block.range.clone();
@@ -264,7 +267,6 @@ impl<'a> Weight<'a> {
         });
         Ok(Evaluation {
             log_marginal_likelihood: solutions.iter().map(|s| s.log_marginal_likelihood).sum(),
-            standard_error: 0.0,
             views: total.views,
             variances: by_variance.collect(),
             noise_variance: noise_slope,

@@ -4,7 +4,7 @@ use super::{Objective, Observer, Outcome, Search, Stop};
 
 /// Settings of [`adam`]; the defaults are the paper's recipe.
 #[derive(Clone, Debug)]
-pub struct Adam {
+pub(crate) struct Adam {
     /// Learning rate.
     pub rate: f64,
     /// Most evaluations.
@@ -22,7 +22,7 @@ impl Default for Adam {
 }
 
 /// Minimises by Adam (Kingma and Ba 2014) and returns the best point seen.
-pub fn adam<'a, E>(
+pub(crate) fn adam<'a, E>(
     start: &[f64],
     options: &Adam,
     objective: impl Objective<E>,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 /// Settings of [`lbfgs`].
 #[derive(Clone, Debug)]
-pub struct Lbfgs {
+pub(crate) struct Lbfgs {
     /// Most evaluations.
     pub evaluations: usize,
     /// Pairs of steps kept.
@@ -34,7 +34,7 @@ impl Default for Lbfgs {
 }
 
 /// Minimises by L-BFGS (Nocedal and Wright, algorithm 7.5) and returns the best point seen.
-pub fn lbfgs<'a, E>(
+pub(crate) fn lbfgs<'a, E>(
     start: &[f64],
     options: &Lbfgs,
     objective: impl Objective<E>,

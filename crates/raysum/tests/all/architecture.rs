@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 26] = [
+const ORDER: [&str; 25] = [
     "error",
     "memory",
     "named",
@@ -17,7 +17,6 @@ const ORDER: [&str; 26] = [
     "scale",
     "kernel",
     "spectrum",
-    "expected",
     "project",
     "basis",
     "engine",
@@ -43,6 +42,11 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// Whether a file holds nothing but unit tests, which may use anything.
+fn is_test(path: &Path) -> bool {
+    path.with_extension("").components().any(|part| part.as_os_str() == "tests")
+}
+
 fn place(module: &str) -> usize {
     let found = ORDER.iter().position(|m| *m == module);
     found.unwrap_or_else(|| panic!("module '{module}' has no place in the order"))
@@ -56,6 +60,9 @@ fn imports_point_backwards() {
     let mut imports = 0;
     for path in all {
         let inside = path.strip_prefix(&source).unwrap();
+        if is_test(inside) {
+            continue;
+        }
         let first = inside.components().next().unwrap().as_os_str().to_str().unwrap();
         let own = place(first.trim_end_matches(".rs"));
         let text = std::fs::read_to_string(&path).unwrap();
@@ -157,7 +164,7 @@ fn imports_inside_the_engines_point_backwards() {
     // Where the names come from that `engine.rs` exports again.
     let root = code_of(&source.join("engine.rs"));
     let mut origin = std::collections::HashMap::new();
-    for line in root.split("pub use ").skip(1) {
+    for line in root.split("use ").skip(1).filter(|line| !line.starts_with("std::")) {
         let (module, tree) = line.split_once("::").unwrap();
         origin.extend(first_names(tree).into_iter().map(|name| (name, module)));
     }
@@ -166,6 +173,9 @@ fn imports_inside_the_engines_point_backwards() {
     let mut imports = 0;
     for path in all {
         let inside = path.strip_prefix(source.join("engine")).unwrap().with_extension("");
+        if is_test(&inside) {
+            continue;
+        }
         let module: Vec<&str> = inside.iter().map(|part| part.to_str().unwrap()).collect();
         let own = engine_place(module[0]);
         for name in engine_names(&code_of(&path), &module) {

@@ -1,14 +1,13 @@
 //! A fit that is ended at any evaluation and started again gives the bits of one that was not.
 
-use rand_distr::{Distribution, StandardNormal};
+use crate::common::{normals, with};
 use raysum::{Checkpoint, Config, Dataset, Error, Fit, Matrix, Model, Optimizer};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Rows whose target depends on sums of columns.
 fn rows(n: usize) -> (Matrix, Vec<f64>) {
-    let mut rng = raysum::rng::stream(3, raysum::rng::Purpose::Samples, 0);
-    let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+    let mut normal = normals(3, 0);
     let x = Matrix::from_fn(n, 4, |_, _| normal());
     let y = (0..n).map(|i| (x[(i, 0)] + x[(i, 1)]).sin() + 0.1 * normal()).collect();
     (x, y)
@@ -33,13 +32,16 @@ fn preset(name: &str) -> Config {
 
 #[test]
 fn a_fit_in_pieces_is_the_fit_in_one() {
-    let adam = Config { max_evaluations: Some(25), optimizer: Optimizer::Adam, ..preset("gam") };
+    let adam = with(preset("gam"), |c| {
+        c.max_evaluations = Some(25);
+        c.optimizer = Optimizer::Adam;
+    });
     let cases = [
         ("dpa-ard", preset("dpa-ard"), 150),
-        ("several starts", Config { starts: 3, ..preset("rpa-1") }, 80),
+        ("several starts", with(preset("rpa-1"), |c| c.starts = 3), 80),
         ("adam", adam, 60),
         ("ski", preset("dpa-ard-ski"), 200),
-        ("learned", Config { max_evaluations: Some(20), ..preset("ppr") }, 90),
+        ("learned", with(preset("ppr"), |c| c.max_evaluations = Some(20)), 90),
         ("stages", preset("single-rp"), 2_100),
     ];
     for (name, config, n) in cases {
@@ -72,7 +74,7 @@ fn other_rows_or_settings_are_refused() {
     let config = preset("dpa-ard");
     fit(&config, &Dataset::new(&x, &y).unwrap(), &path, 3).unwrap_err();
     let before = std::fs::read(&path).unwrap();
-    let other = Config { seed: 1, ..config.clone() };
+    let other = with(config.clone(), |c| c.seed = 1);
     let refused = |config: &Config, y: &[f64]| {
         let e = fit(config, &Dataset::new(&x, y).unwrap(), &path, 3).unwrap_err();
         assert!(matches!(e, Error::OtherCheckpoint { .. }), "{e}");

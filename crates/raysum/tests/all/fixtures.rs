@@ -2,10 +2,12 @@
 //!
 //! `RAYSUM_BLESS=1` writes the files of the present format, once, when it is new.
 
-use raysum::{
-    Config, Dataset, DateOrder, DecimalMark, EngineChoice, Error, FORMAT, Feature, FeatureKind,
-    Fit, Grouping, LabelColumn, Labels, Matrix, Model, NumberFormat, Part, Schema, SkiOptions,
+use crate::common::with;
+use raysum::schema::{
+    DateOrder, DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, Labels, NumberFormat,
+    Schema,
 };
+use raysum::{Config, Dataset, EngineChoice, Error, FORMAT, Fit, Matrix, Model, Part, SkiOptions};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +28,12 @@ fn models() -> Vec<(&'static str, Vec<Model>)> {
     let z: Vec<f64> = (0..24).map(|i| -3.0 * x[(i, 2)] + 0.1 * x[(i, 0)]).collect();
     let weights: Vec<f64> = (0..24).map(|i| 1.0 + f64::from(i % 3)).collect();
     let preset = |name: &str| Config::preset(name).unwrap();
-    let few = |name: &str, engine| Config { max_evaluations: Some(6), engine, ..preset(name) };
+    let few = |name: &str, engine| {
+        with(preset(name), |c| {
+            c.max_evaluations = Some(6);
+            c.engine = engine;
+        })
+    };
     let fit =
         |config: Config, data: &Dataset<'_>| Fit::new(&config).shared(true).run(data).unwrap();
     let data = Dataset::new(&x, &y).unwrap();
@@ -34,7 +41,7 @@ fn models() -> Vec<(&'static str, Vec<Model>)> {
     let both = [y.as_slice(), z.as_slice()];
     let two = Dataset::with_targets(&x, &both).unwrap();
     let grid = SkiOptions { grid: Some(16), probes: 4, ..SkiOptions::default() };
-    let ski = Config { ski: grid, ..few("single-rp", EngineChoice::Ski) };
+    let ski = with(few("single-rp", EngineChoice::Ski), |c| c.ski = grid);
     vec![
         ("dense", fit(few("rbf-ard", EngineChoice::Dense), &data)),
         ("weighted", fit(few("dpa", EngineChoice::Dense), &weighted)),
@@ -42,10 +49,9 @@ fn models() -> Vec<(&'static str, Vec<Model>)> {
         (
             "products",
             fit(
-                Config {
-                    degrees: "1x1,1x2".parse().unwrap(),
-                    ..few("rpa-1", EngineChoice::Weight)
-                },
+                with(few("rpa-1", EngineChoice::Weight), |c| {
+                    c.degrees = "1x1,1x2".parse().unwrap()
+                }),
                 &data,
             ),
         ),

@@ -1,7 +1,6 @@
 //! Drawn functions have the law they claim, and are functions: one value per point, for good.
 
-use rand_distr::{Distribution, StandardNormal};
-use raysum::rng::{Purpose, stream};
+use crate::common::{normals, with};
 use raysum::{
     Config, Dataset, EngineChoice, Fit, Functions, Hyperparameters, Matrix, Model, SubKernel,
 };
@@ -11,17 +10,15 @@ const ENGINES: [EngineChoice; 3] = [EngineChoice::Dense, EngineChoice::Weight, E
 /// A model at given hyperparameters: `n` normal rows of `d` columns, degrees as the user writes
 /// them.
 fn model(engine: EngineChoice, kernel: SubKernel, degrees: &str, n: usize, d: usize) -> Model {
-    let mut rng = stream(11, Purpose::Samples, 0);
-    let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+    let mut normal = normals(11, 0);
     let x = Matrix::from_fn(n, d, |_, j| (1.0 + j as f64) * normal() + 3.0);
     let y: Vec<f64> =
         (0..n).map(|i| 40.0 + 5.0 * (x[(i, 0)] + x[(i, d - 1)]).sin() + normal()).collect();
-    let config = Config {
-        engine,
-        kernel,
-        degrees: degrees.parse().unwrap(),
-        ..Config::preset("dpa-ard").unwrap()
-    };
+    let config = with(Config::preset("dpa-ard").unwrap(), |c| {
+        c.engine = engine;
+        c.kernel = kernel;
+        c.degrees = degrees.parse().unwrap();
+    });
     let j = config.degrees.resolve(d).len();
     let hyperparameters = Hyperparameters {
         column_length_scales: (0..d).map(|c| 1.2 + 0.2 * c as f64).collect(),
@@ -95,12 +92,12 @@ fn functions_of_the_prior_have_its_covariance() {
                 .map(|r| {
                     let scale = |c: usize| {
                         let h = m.hyperparameters();
-                        h.column_length_scales[c] * m.scaler().x[c].std
+                        h.column_length_scales[c] * m.column_scales()[c].std
                     };
                     (0..degree).map(|c| m.projections().matrix()[(r, c)] / scale(c)).collect()
                 })
                 .collect();
-            let unit = m.scaler().y.std * m.scaler().y.std;
+            let unit = m.target_scale().std * m.target_scale().std;
             let covariance = Matrix::from_fn(7, 7, |i, k| {
                 let gap = |w: &Vec<f64>| -> f64 {
                     (0..degree).map(|c| w[c] * (x[(i, c)] - x[(k, c)])).sum::<f64>().powi(2)
@@ -137,8 +134,7 @@ fn functions_of_the_posterior_have_its_mean_and_covariance() {
 fn a_point_has_one_value_whatever_it_comes_with() {
     for engine in ENGINES {
         let m = model(engine, SubKernel::Rbf, "4x1,1x2", 150, 3);
-        let mut rng = stream(5, Purpose::Samples, 0);
-        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+        let mut normal = normals(5, 0);
         let x = Matrix::from_fn(301, 3, |_, _| 3.0 + 4.0 * normal());
         let functions = m.functions(5, 3).unwrap();
         let all = functions.evaluate(&x).unwrap();
@@ -210,7 +206,7 @@ fn functions_are_smooth() {
         for s in 0..4 {
             let row = f.row(s);
             let bend = row.windows(3).map(|w| (w[0] - 2.0 * w[1] + w[2]).abs());
-            let most = bend.fold(0.0, f64::max) / m.scaler().y.std;
+            let most = bend.fold(0.0, f64::max) / m.target_scale().std;
             assert!(most < 2e-4, "{engine:?}: function {s} jumps by {most}");
         }
     }

@@ -1,6 +1,7 @@
 //! Tables whose truth is known, on which a default must not be fooled: more columns than the rows can
 //! tell apart, copies of rows, weights, columns of zeros and ones, targets of different noise.
 
+use crate::common::with;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use raysum::metrics::{coverage, rmse};
@@ -72,7 +73,7 @@ fn the_paper_s_objective_stays_available() {
     let (_, inside) = table.score(&config.fit(&table.data()).unwrap());
     // It is what the paper has, and why the default is another one.
     assert!(inside < 0.88, "{inside}");
-    let common = Config { shrinkage: Shrinkage::Width(0.0), ..config };
+    let common = with(config, |c| c.shrinkage = Shrinkage::Width(0.0));
     let scales = common.fit(&table.data()).unwrap().hyperparameters().column_length_scales.clone();
     assert!(scales.iter().all(|s| *s == scales[0]));
 }
@@ -268,7 +269,7 @@ fn rows_outside_the_training_range_are_told_by_their_distance() {
     let x = Matrix::from_fn(50, 2, |i, c| if c == 0 { i as f64 } else { 3.0 });
     let y: Vec<f64> = (0..50).map(|i| f64::from(i).sqrt()).collect();
     let model = fit("gam", &Dataset::new(&x, &y).unwrap());
-    let std = model.scaler().x[0].std;
+    let std = model.column_scales()[0].std;
     let new =
         Matrix::from_row_major(4, 2, vec![20.0, 3.0, 98.0, 3.0, -5.0, 3.0, 20.0, 9.0]).unwrap();
     let found = model.extrapolation(&new).unwrap();

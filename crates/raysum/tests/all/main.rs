@@ -4,7 +4,6 @@
 mod architecture;
 mod checkpoint;
 mod common;
-mod conformance;
 mod fixtures;
 mod functions;
 mod known_truth;
@@ -14,7 +13,5 @@ mod model_file;
 mod observations;
 mod online;
 mod properties;
-mod reference;
-mod ski;
 mod stored_rows;
 mod stress;

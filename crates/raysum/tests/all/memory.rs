@@ -1,5 +1,6 @@
 //! What does not fit in memory is an error, before anything is allocated.
 
+use crate::common::with;
 use raysum::{
     Config, Dataset, EngineChoice, Error, Matrix, MatrixRef, Model, Shrinkage, SkiOptions,
 };
@@ -13,7 +14,10 @@ fn data(rows: usize) -> (Matrix, Vec<f64>) {
 
 fn fitted(engine: EngineChoice) -> Model {
     let (x, y) = data(40);
-    let config = Config { engine, max_evaluations: Some(4), ..Config::preset("dpa-ard").unwrap() };
+    let config = with(Config::preset("dpa-ard").unwrap(), |c| {
+        c.engine = engine;
+        c.max_evaluations = Some(4);
+    });
     config.fit(&Dataset::new(&x, &y).unwrap()).unwrap()
 }
 
@@ -82,7 +86,12 @@ fn projections_by_the_million() {
     let (degrees, engine) = ("1000000x1".parse().unwrap(), EngineChoice::Dense);
     let shrinkage = Shrinkage::None;
     let config = Config::preset("rpa-1").unwrap();
-    let config = Config { degrees, engine, shrinkage, subset: Some(5_000), ..config };
+    let config = with(config, |c| {
+        c.degrees = degrees;
+        c.engine = engine;
+        c.shrinkage = shrinkage;
+        c.subset = Some(5_000);
+    });
     // The projections of the rows, and 32 gradients with respect to them.
     let says = "1000000 projections of 5000 rows would take ";
     assert!(refused(config.fit(&Dataset::new(&x, &y).unwrap()), says) > 1 << 40);
@@ -94,8 +103,11 @@ fn probes_of_the_ski_engine() {
     let x = Matrix::from_fn(n, 1, |i, _| i as f64);
     let y: Vec<f64> = (0..n).map(|i| (i % 7) as f64).collect();
     let ski = SkiOptions { probes: 10_000, ..SkiOptions::default() };
-    let config = Config { ski, subset: Some(n), ..Config::preset("rpa-1-ski").unwrap() };
-    let config = Config { degrees: "1x1".parse().unwrap(), ..config };
+    let config = with(Config::preset("rpa-1-ski").unwrap(), |c| {
+        c.ski = ski;
+        c.subset = Some(n);
+    });
+    let config = with(config, |c| c.degrees = "1x1".parse().unwrap());
     let says = "the ski engine with 10000 probes and 1 projections of ";
     assert!(refused(config.fit(&Dataset::new(&x, &y).unwrap()), says) > 1 << 40);
 }

@@ -1,9 +1,8 @@
 //! The model file: the same model comes back, and nothing else is ever taken for one.
 
-use raysum::{
-    Config, Dataset, EngineChoice, Error, Feature, FeatureKind, LabelColumn, Labels, Matrix, Model,
-    NumberFormat, Schema, SkiOptions,
-};
+use crate::common::with;
+use raysum::schema::{Feature, FeatureKind, LabelColumn, Labels, NumberFormat, Schema};
+use raysum::{Config, Dataset, EngineChoice, Error, Matrix, Model, SkiOptions};
 use std::path::Path;
 
 fn fitted() -> (Model, Matrix) {
@@ -13,7 +12,10 @@ fn fitted() -> (Model, Matrix) {
 fn fitted_by(engine: EngineChoice) -> (Model, Matrix) {
     let x = Matrix::from_fn(40, 3, |i, j| ((i * (j + 3) * 37 % 101) as f64) / 25.0 - 2.0);
     let y: Vec<f64> = (0..40).map(|i| x[(i, 0)].sin() + 0.1 * x[(i, 1)]).collect();
-    let config = Config { engine, max_evaluations: Some(8), ..Config::default() };
+    let config = with(Config::default(), |c| {
+        c.engine = engine;
+        c.max_evaluations = Some(8);
+    });
     let mut model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
     model.set_schema(schema()).unwrap();
     model.set_target_name("y");
@@ -64,9 +66,15 @@ fn every_model_comes_back_with_the_same_bits() {
     let mut configs: Vec<(&str, Config)> =
         Config::presets().map(|(name, _)| (name, Config::preset(name).unwrap())).collect();
     let ski = SkiOptions { exact_variance: true, grid: Some(40), ..SkiOptions::default() };
-    configs.push(("by solves", Config { ski, seed: 1 << 40, ..configs[11].1.clone() }));
+    configs.push((
+        "by solves",
+        with(configs[11].1.clone(), |c| {
+            c.ski = ski;
+            c.seed = 1 << 40;
+        }),
+    ));
     for (name, config) in configs {
-        let config = Config { max_evaluations: Some(4), ..config };
+        let config = with(config, |c| c.max_evaluations = Some(4));
         let model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
         let back = load(&bytes(&model)).unwrap();
         assert_eq!(back.config(), model.config());

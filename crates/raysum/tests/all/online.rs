@@ -1,17 +1,15 @@
 //! Rows that come and go after the fit, in one process or many: the same as a fit on what is there.
 
+use crate::common::{normals, with};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use rand_distr::{Distribution, StandardNormal};
-use raysum::rng::{Purpose, stream};
 use raysum::{Config, Dataset, EngineChoice, Error, Fit, Matrix, Model, Part, Prediction};
 
 const COLUMNS: usize = 3;
 const ROWS: usize = 120;
 
 fn rows(seed: u64, n: usize) -> (Matrix, Vec<f64>) {
-    let mut rng = stream(seed, Purpose::Samples, 0);
-    let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+    let mut normal = normals(seed, 0);
     let x = Matrix::from_fn(n, COLUMNS, |_, _| normal());
     let y = (0..n).map(|i| 7.0 + 3.0 * (x[(i, 0)] - x[(i, 2)]).sin() + 0.3 * normal()).collect();
     (x, y)
@@ -19,7 +17,11 @@ fn rows(seed: u64, n: usize) -> (Matrix, Vec<f64>) {
 
 fn config(engine: EngineChoice) -> Config {
     let degrees = "6x1".parse().unwrap();
-    Config { engine, degrees, max_evaluations: Some(10), ..Config::default() }
+    with(Config::default(), |c| {
+        c.engine = engine;
+        c.degrees = degrees;
+        c.max_evaluations = Some(10);
+    })
 }
 
 struct Data {
@@ -56,7 +58,7 @@ fn fitted(engine: EngineChoice, data: &Data) -> Model {
 /// The largest difference in mean and standard deviation, in standard deviations of the target.
 fn difference(a: &Model, b: &Model, x: &Matrix) -> f64 {
     let (p, q): (Prediction, Prediction) = (a.predict(x).unwrap(), b.predict(x).unwrap());
-    let std = a.scaler().y.std;
+    let std = a.target_scale().std;
     let gap = |a: &[f64], b: &[f64]| {
         a.iter().zip(b).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs() / std))
     };
@@ -215,7 +217,7 @@ fn where_features_cannot_be_extended_a_refit_is_due() {
     for (degrees, place) in [("2x1,1x2", 9.0), ("6x1", 1e8)] {
         let degrees = degrees.parse().unwrap();
         let engine = EngineChoice::Weight;
-        let config = Config { degrees, ..config(engine) };
+        let config = with(config(engine), |c| c.degrees = degrees);
         let mut model = config.fit(&data.set()).unwrap();
         let before = model.predict(&data.x).unwrap();
         far.x.row_mut(0).fill(place);

@@ -1,9 +1,8 @@
 //! What must not change: order of rows and columns, units, saving and loading, threads.
 
+use crate::common::with;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use raysum::engine::dense::Dense;
-use raysum::engine::{AdditiveKernel, Engine, Prior};
 use raysum::{
     Config, Dataset, Directions, Error, Fit, Hyperparameters, Matrix, Model, Projections, SubKernel,
 };
@@ -74,21 +73,19 @@ proptest! {
             close(&pa.variance, &pb.variance, 1e-9);
         }
         // With other directions: as long as their entries move with the columns.
-        let p = Projections::choose(Directions::Diverse, &[1; 9], 4, 3).unwrap();
-        let prior = |views: Matrix| Prior {
-            kernel: AdditiveKernel {
-                sub_kernel: SubKernel::Matern32,
-                degrees: vec![1; 9],
-                views: views.into(),
-                variances: vec![0.2; 9],
-            },
-            noise_variance: 0.1,
-            mean: 0.0,
+        let directions = Projections::choose(Directions::Diverse, &[1; 9], 4, 3).unwrap().matrix();
+        let config = with(Config::preset("dpa-ard").unwrap(), |c| {
+            (c.kernel, c.degrees) = (SubKernel::Matern32, "9x1".parse().unwrap());
+        });
+        let along = |x: &Matrix, directions: Matrix, scales: &[f64]| {
+            let p = Projections::new(directions, vec![1; 9]).unwrap();
+            let (data, h) = (Dataset::new(x, &y).unwrap(), hyperparameters(scales, 9));
+            Fit::new(&config).along(p).condition(&data, &h).unwrap().remove(0)
         };
-        let a = Dense::new(x, y.clone()).evaluate(&prior(p.matrix())).unwrap();
-        let moved = Matrix::from_fn(9, 4, |r, j| p.matrix()[(r, turn(j))]);
-        let b = Dense::new(turned, y).evaluate(&prior(moved)).unwrap();
-        close(&[a.log_marginal_likelihood], &[b.log_marginal_likelihood], 1e-10);
+        let moved = Matrix::from_fn(9, 4, |r, j| directions[(r, turn(j))]);
+        let (a, b) = (along(&x, directions, &SCALES), along(&turned, moved, &scales));
+        close(&[a.log_marginal_likelihood()], &[b.log_marginal_likelihood()], 1e-10);
+        close(&a.predict(&x).unwrap().mean, &b.predict(&turned).unwrap().mean, 1e-9);
     }
 
     #[test]
@@ -129,7 +126,7 @@ proptest! {
         let model = condition("imq-ard", &x, &y, &SCALES);
         let far = Matrix::from_fn(2, 4, |i, _| if i == 0 { 1e12 } else { f64::MAX });
         let p = model.predict(&far).unwrap();
-        let unit = model.scaler().y.std;
+        let unit = model.target_scale().std;
         close(&p.latent_variance, &[1.3 * unit * unit; 2], 1e-6);
         // In units of y: the constant itself may be next to nothing.
         prop_assert!(p.mean.iter().all(|m| (m - model.constant()).abs() < 1e-6 * unit));
@@ -148,7 +145,10 @@ fn a_fit_has_the_same_bits_on_any_number_of_threads() {
     let fit = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let config = Config { max_evaluations: Some(12), starts: 2, ..Config::default() };
+            let config = with(Config::default(), |c| {
+                c.max_evaluations = Some(12);
+                c.starts = 2;
+            });
             let model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
             let p = model.predict(&x).unwrap();
             (model.hyperparameters().clone(), p, model.relevance().to_vec())

@@ -1,14 +1,12 @@
 //! Rows in a file and rows in memory lead to the same bits.
 
-use rand::Rng;
-use raysum::rng::{Purpose, stream};
+use crate::common::{normals, with};
 use raysum::{Config, Dataset, EngineChoice, Matrix, MatrixRef, Model, RowStore};
 
 fn table(n: usize, d: usize) -> (Matrix, Vec<f64>) {
-    let mut rng = stream(7, Purpose::Splits, 0);
-    let mut uniform = || (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
-    let x = Matrix::from_fn(n, d, |_, j| (10.0 * uniform() - 5.0) * (j + 1) as f64);
-    let y = (0..n).map(|i| x[(i, 0)].sin() + 0.1 * x[(i, d - 1)] + 0.1 * uniform()).collect();
+    let mut normal = normals(7, 0);
+    let x = Matrix::from_fn(n, d, |_, j| 3.0 * normal() * (j + 1) as f64);
+    let y = (0..n).map(|i| x[(i, 0)].sin() + 0.1 * x[(i, d - 1)] + 0.05 * normal()).collect();
     (x, y)
 }
 
@@ -37,7 +35,10 @@ fn fits_are_the_same_to_the_bit() {
     ];
     for (n, preset, engine) in cases {
         let (x, y) = table(n, 5);
-        let config = Config { engine, max_evaluations: Some(5), ..Config::preset(preset).unwrap() };
+        let config = with(Config::preset(preset).unwrap(), |c| {
+            c.engine = engine;
+            c.max_evaluations = Some(5);
+        });
         let store = stored(&x);
         let fit = |x: MatrixRef<'_>, y: &[f64]| config.fit(&Dataset::new(x, y).unwrap()).unwrap();
         let (memory, file) = (fit((&x).into(), &y), fit((&store).into(), &y));

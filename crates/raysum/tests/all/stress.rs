@@ -1,18 +1,15 @@
 //! Numbers under stress: shapes, scales and tables that nobody would choose.
 
+use crate::common::{normals, with};
 use proptest::prelude::*;
-use rand_distr::{Distribution, StandardNormal};
-use raysum::rng::{Purpose, stream};
 use raysum::{Config, Dataset, Error, Fit, Matrix, Model, Projections};
 
 fn preset(name: &str) -> Config {
     Config::preset(name).unwrap()
 }
 
-/// Normal numbers, the same for the same seed.
 fn normal(seed: u64) -> impl FnMut() -> f64 {
-    let mut rng = stream(seed, Purpose::Samples, 0);
-    move || StandardNormal.sample(&mut rng)
+    normals(seed, 0)
 }
 
 /// Checks that all a model says of some rows is finite, and no variance negative.
@@ -62,7 +59,7 @@ proptest! {
                 return Ok(());
             }
         };
-        let config = Config { max_evaluations: Some(15), ..preset(name) };
+        let config = with(preset(name), |c| c.max_evaluations = Some(15));
         let model = config.fit(&data).unwrap();
         sound(&model, &x);
         let far = Matrix::from_fn(3, d, |i, _| [1e300, -1e-300, 0.0][i]);
@@ -73,20 +70,20 @@ proptest! {
 #[test]
 fn intervals_hold_what_they_say_on_data_from_the_model_itself() {
     let (d, n, new, sets) = (4, 200, 20, 200);
-    let config = Config { degrees: "10x1".parse().unwrap(), ..preset("dpa-ard") };
+    let config = with(preset("dpa-ard"), |c| c.degrees = "10x1".parse().unwrap());
     let (mut inside, mut fitted_inside) = (0, 0);
     for seed in 0..sets {
         let mut random = normal(seed);
-        let config = Config { seed, ..config.clone() };
-        let directions = Projections::choose(config.directions, &[1; 10], d, seed).unwrap();
+        let config = with(config.clone(), |c| c.seed = seed);
+        let directions =
+            Projections::choose(config.directions, &[1; 10], d, seed).unwrap().matrix();
         let scales: Vec<f64> = (0..d).map(|_| (0.6 + 0.3 * random()).exp()).collect();
         let noise = 0.3;
         // f = Σ_j f_j, each of 60 waves: draws from the kernel, to the eye of 80 rows.
         let waves: Vec<[f64; 3]> = (0..600).map(|_| [random(), random(), random()]).collect();
         let f = |x: &[f64]| -> f64 {
-            let view = |j: usize| -> f64 {
-                (0..d).map(|c| directions.views()[(j, c)] * x[c] / scales[c]).sum()
-            };
+            let view =
+                |j: usize| -> f64 { (0..d).map(|c| directions[(j, c)] * x[c] / scales[c]).sum() };
             let wave = |(k, [turn, a, b]): (usize, &[f64; 3])| {
                 let angle = turn * view(k % 10);
                 (a * angle.cos() + b * angle.sin()) / 600.0_f64.sqrt()
@@ -101,7 +98,7 @@ fn intervals_hold_what_they_say_on_data_from_the_model_itself() {
         let model = config.fit(&data).unwrap();
         let mut right = model.hyperparameters().clone();
         // The truth, in the units of the standardised rows.
-        let (columns, target) = (&model.scaler().x, model.scaler().y);
+        let (columns, target) = (model.column_scales(), model.target_scale());
         right.column_length_scales = scales.iter().zip(columns).map(|(l, c)| l / c.std).collect();
         right.variances = vec![0.1 / target.std.powi(2); 10];
         right.noise_variance = (noise / target.std).powi(2);
@@ -126,7 +123,7 @@ fn data_without_noise_is_followed() {
     for name in ["dpa-ard", "gam", "rbf-ard"] {
         // From a single start gam ends on a hill where each of the few values of a column has a level
         // of its own.
-        let config = Config { starts: if name == "gam" { 5 } else { 1 }, ..preset(name) };
+        let config = with(preset(name), |c| c.starts = if name == "gam" { 5 } else { 1 });
         let model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
         sound(&model, &x);
         let between = Matrix::from_fn(30, 2, |i, j| 0.5 + 0.1 * (i * (j + 1)) as f64 % 2.5);
@@ -183,7 +180,7 @@ fn five_thousand_columns_of_fifty_rows() {
     let x = Matrix::from_fn(50, 5000, |_, _| random());
     let y: Vec<f64> = (0..50).map(|i| x.row(i)[..100].iter().sum::<f64>()).collect();
     for name in ["dpa-ard", "gam", "rbf-ard"] {
-        let config = Config { max_evaluations: Some(10), ..preset(name) };
+        let config = with(preset(name), |c| c.max_evaluations = Some(10));
         let model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
         sound(&model, &x);
     }

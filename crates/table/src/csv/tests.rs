@@ -7,7 +7,7 @@ use crate::reader::TableFile;
 use crate::testing::{chunk, lines, try_chunk};
 use crate::training::ScannedTable;
 use flate2::write::GzEncoder;
-use raysum::DecimalMark;
+use raysum::schema::DecimalMark;
 use std::io::Write;
 
 fn parse(text: &str) -> Result<Chunk> {

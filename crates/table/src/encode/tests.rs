@@ -3,7 +3,7 @@
 use super::*;
 use crate::evidence::Notation;
 use crate::testing::{chunk, encode as encode_all, inferred, plan_and_read, schema};
-use raysum::{DecimalMark, NumberFormat};
+use raysum::schema::{DecimalMark, NumberFormat};
 
 /// Learns from a table whose last column is the target.
 fn learn(text: &str) -> Schema {
@@ -104,8 +104,10 @@ fn tables_that_follow_are_read_in_the_notation_of_training() {
     let says = "t.csv, line 2, column 'when': '01/31/1970' is not in the date notation of";
     assert!(message(&schema, "p;when\n2;01/31/1970\n").starts_with(says));
     // What the user says about the table counts.
-    let point =
-        Notation { decimal: Some(DecimalMark::Point), dates: Some(raysum::DateOrder::MonthFirst) };
+    let point = Notation {
+        decimal: Some(DecimalMark::Point),
+        dates: Some(raysum::schema::DateOrder::MonthFirst),
+    };
     let (encoded, _) = with(&schema, "p;when\n1,000.5;01/31/1970\n", point).unwrap();
     assert_eq!(encoded.x.as_slice(), [1000.5, 30.0]);
     // A comma means nothing in a column of plain numbers.

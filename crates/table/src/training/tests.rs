@@ -10,7 +10,7 @@ use crate::reader::TableFile;
 use crate::testing::file;
 use crate::write::{AnswerChunk, OutputFormat, TableWriter};
 use proptest::prelude::*;
-use raysum::FeatureKind;
+use raysum::schema::FeatureKind;
 
 /// The cells of the first column as texts.
 fn cells(scan: ScannedTable<'_>) -> Vec<String> {
@@ -145,7 +145,7 @@ fn everything_that_a_column_can_be() {
     let table = train(&frame(&names, &rows), Missing::Mean, u64::MAX).unwrap();
     let kinds: Vec<&FeatureKind> = table.schema.features.iter().map(|f| &f.kind).collect();
     assert!(matches!(kinds[0], FeatureKind::Number(format) if format.unit.as_deref() == Some("$")));
-    assert!(matches!(kinds[1], FeatureKind::Date { order: raysum::DateOrder::DayFirst }));
+    assert!(matches!(kinds[1], FeatureKind::Date { order: raysum::schema::DateOrder::DayFirst }));
     assert_eq!(kinds[2], &FeatureKind::Boolean);
     let categories = ["05", "Lima", "Oslo"].map(String::from).to_vec();
     assert_eq!(kinds[3], &FeatureKind::Category { categories });

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// f given the training rows, by dense algebra.
 #[derive(Debug)]
-pub struct DensePosterior {
+pub(crate) struct DensePosterior {
     prior: Arc<Prior>,
     /// What does not depend on the target.
     shared: Arc<Shared>,

@@ -54,7 +54,7 @@ struct Shared {
 
 /// f given the training rows, on the grids.
 #[derive(Debug)]
-pub struct SkiPosterior {
+pub(crate) struct SkiPosterior {
     prior: Arc<Prior>,
     shared: Arc<Shared>,
     /// a.

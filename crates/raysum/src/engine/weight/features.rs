@@ -26,7 +26,7 @@ pub(super) struct Block {
 
 /// z ↦ φ(z), for all sub-kernels.
 #[derive(Clone, Debug)]
-pub struct FeatureMap {
+pub(crate) struct FeatureMap {
     pub(super) views: Vec<Basis>,
     pub(super) blocks: Vec<Block>,
 }
@@ -74,13 +74,8 @@ impl FeatureMap {
     }
 
     /// p, the number of features.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.blocks.last().map_or(0, |b| b.features.end)
-    }
-
-    /// Whether there are no features.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// A value per sub-kernel, repeated for each of its features.

@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 
 /// f given the training rows, by their statistics.
 #[derive(Debug)]
-pub struct WeightPosterior {
+pub(crate) struct WeightPosterior {
     prior: Arc<Prior>,
     pub(super) map: Arc<FeatureMap>,
     statistics: Statistics,
@@ -64,7 +64,7 @@ impl WeightPosterior {
     }
 
     /// log p(y).
-    pub fn log_marginal_likelihood(&self) -> f64 {
+    pub(crate) fn log_marginal_likelihood(&self) -> f64 {
         self.solution.log_marginal_likelihood
     }
 
@@ -74,7 +74,7 @@ impl WeightPosterior {
     }
 
     /// The statistics of the training rows.
-    pub fn statistics(&self) -> &Statistics {
+    pub(crate) fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 

@@ -2,9 +2,9 @@
 //!
 //! The numbers are frozen in `reference/reference.json`, made by `reference/make.py`.
 
-use raysum::engine::dense::Dense;
-use raysum::engine::{AdditiveKernel, Engine, Evaluation, Prior};
-use raysum::{Matrix, SubKernel};
+use crate::engine::dense::Dense;
+use crate::engine::{AdditiveKernel, Engine, Evaluation, Prior};
+use crate::{Matrix, SubKernel};
 use serde_json::Value;
 
 fn numbers(value: &Value) -> Vec<f64> {
@@ -34,7 +34,8 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let file: Value = serde_json::from_str(include_str!("../reference/reference.json")).unwrap();
+    let file: Value =
+        serde_json::from_str(include_str!("../../../tests/reference/reference.json")).unwrap();
     let cases = file["cases"].as_array().unwrap().iter().map(|value| Case {
         name: format!("{} ({})", value["name"], value["source"]),
         prior: Prior {

@@ -1,10 +1,11 @@
 //! One suite that every engine passes: the same likelihood, gradient and predictions.
 
-use raysum::engine::weight::{Use, Weight};
-use raysum::engine::{Engine, Observations, Prior};
-use raysum::{Config, Dataset, EngineChoice, Matrix, StandardRows, SubKernel};
+use crate::engine::weight::{Use, Weight};
+use crate::engine::{Engine, Observations, Prior};
+use crate::scale::StandardRows;
+use crate::{Config, Dataset, EngineChoice, Matrix, SubKernel};
 
-use crate::common::{Case, Tolerances, case, cases, compare, gradient, largest_difference};
+use super::cases::{Case, Tolerances, case, cases, compare, gradient, largest_difference};
 
 #[test]
 fn likelihoods_agree_to_a_thousandth_of_a_nat() {
@@ -80,7 +81,7 @@ fn many_views_of_one_sub_kernel_have_the_slopes_of_differences() {
     // From 16 views on the dense engine sums them in another way.
     for (rows, columns) in [(300, 20), (90, 20), (64, 16)] {
         let one =
-            crate::common::on_axes(case("rbf-ard", rows, columns, SubKernel::Rbf, &[columns], 1));
+            super::cases::on_axes(case("rbf-ard", rows, columns, SubKernel::Rbf, &[columns], 1));
         let value = |prior: &Prior| one.dense().evaluate(prior).unwrap();
         let axes = value(&one.prior);
         let mut full = one.prior.clone();
@@ -128,7 +129,7 @@ fn merged_shards_equal_the_whole() {
     for i in 0..2000 {
         shards[(i * 7919 + i / 3) % 7].push(i);
     }
-    let mut merged = raysum::engine::Statistics::new(map.len(), 1);
+    let mut merged = crate::engine::Statistics::new(map.len(), 1);
     for shard in [3, 0, 6, 1, 5, 2, 4] {
         let x = case.x.gather(&shards[shard]);
         let y: Vec<f64> = shards[shard].iter().map(|&i| case.y[i]).collect();
@@ -144,7 +145,7 @@ fn merged_shards_equal_the_whole() {
     close(&merged.targets[0].moments, &expected.targets[0].moments);
     close(&merged.gram, &expected.gram);
     let json = serde_json::to_string(&merged).unwrap();
-    let back: raysum::engine::Statistics = serde_json::from_str(&json).unwrap();
+    let back: crate::engine::Statistics = serde_json::from_str(&json).unwrap();
     assert_eq!(back, merged);
 }
 
@@ -158,7 +159,7 @@ fn fits_that_start_equal_end_equal() {
         let config = Config { engine, ..Config::preset(preset).unwrap() };
         let model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
         let p = model.predict(&case.x.gather(&test)).unwrap();
-        (raysum::metrics::rmse(&pick(&test), &p.mean), model.log_marginal_likelihood())
+        (crate::metrics::rmse(&pick(&test), &p.mean), model.log_marginal_likelihood())
     };
     for preset in ["dpa-ard", "gam", "rpa-1"] {
         let (rmse_d, lml_d) = fit(EngineChoice::Dense, preset);

@@ -1,10 +1,10 @@
 //! The kernel that a sum over ever more directions converges to (the paper's Proposition 1).
 
-use crate::kernel::SubKernel;
+use raysum::SubKernel;
 
 /// The distribution of a direction η, which decides the limit E κ(η·τ).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DirectionLaw {
+pub(crate) enum DirectionLaw {
     /// η ~ N(0, I_d).
     Gaussian,
     /// η uniform on the unit sphere in this many dimensions (the limit of diverse directions too).
@@ -17,13 +17,7 @@ pub enum DirectionLaw {
 /// For Gaussian directions the RBF gives the inverse multiquadric and the cosine gives the RBF
 /// (the paper's corollaries), in closed form; the others are computed by quadrature to about
 /// 1e-10 (1e-6 for Matérn 1/2, whose kink slows it).
-///
-/// ```
-/// use raysum::{DirectionLaw, SubKernel, expected_kernel};
-/// let imq = expected_kernel(SubKernel::Rbf, DirectionLaw::Gaussian, 2.0);
-/// assert_eq!(imq, 1.0 / 5.0_f64.sqrt());
-/// ```
-pub fn expected_kernel(kernel: SubKernel, law: DirectionLaw, r: f64) -> f64 {
+pub(crate) fn expected_kernel(kernel: SubKernel, law: DirectionLaw, r: f64) -> f64 {
     match (law, kernel) {
         (DirectionLaw::Gaussian, SubKernel::Rbf) => 1.0 / (1.0 + r * r).sqrt(),
         (DirectionLaw::Gaussian, SubKernel::Cosine) => (-0.5 * r * r).exp(),
@@ -64,7 +58,7 @@ fn mean(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::project::{Directions, Projections};
+    use raysum::{Directions, Projections};
 
     #[test]
     fn quadrature_agrees_with_the_closed_forms() {

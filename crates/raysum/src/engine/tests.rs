@@ -1,0 +1,7 @@
+//! One suite for all engines, and what is particular to each of them.
+
+mod cases;
+mod conformance;
+mod observations;
+mod reference;
+mod ski;
