@@ -2,7 +2,7 @@
 
 use crate::{interrupt, same_file};
 use anyhow::{Context, Result, bail};
-use raysum::file::Draft;
+use raysum::AtomicFile;
 use raysum_table::{escaped, is_obeyed};
 use serde_json::Value;
 use std::io::{self, BufWriter, Write};
@@ -21,18 +21,18 @@ pub fn write<E: Into<anyhow::Error>>(
         return Ok(());
     }
     let cannot = || format!("cannot write {}", path.display());
-    let mut draft = Draft::new(path).with_context(cannot)?;
-    interrupt::removes(draft.temporary());
-    let done = body(&mut Named { draft: &mut draft, path })
+    let mut file = AtomicFile::new(path).with_context(cannot)?;
+    interrupt::removes(file.temporary());
+    let done = body(&mut Named { file: &mut file, path })
         .map_err(Into::into)
-        .and_then(|()| interrupt::whole(|| draft.commit()).with_context(cannot));
+        .and_then(|()| interrupt::whole(|| file.commit()).with_context(cannot));
     interrupt::removes(None);
     done
 }
 
-/// A draft whose errors tell which file could not be written.
+/// A file whose errors tell which file could not be written.
 struct Named<'a> {
-    draft: &'a mut Draft,
+    file: &'a mut AtomicFile,
     path: &'a Path,
 }
 
@@ -44,11 +44,11 @@ impl Named<'_> {
 
 impl Write for Named<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.draft.write(bytes).map_err(|error| self.cannot(&error))
+        self.file.write(bytes).map_err(|error| self.cannot(&error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.draft.flush().map_err(|error| self.cannot(&error))
+        self.file.flush().map_err(|error| self.cannot(&error))
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn check<'a>(path: &Path, inputs: impl IntoIterator<Item = &'a Path>)
     if path == Path::new("-") {
         return Ok(());
     }
-    raysum::file::check(path).with_context(|| format!("cannot write {}", path.display()))
+    AtomicFile::check(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Fails if `path` is the same file as one of the `inputs`.
@@ -84,9 +84,25 @@ pub(crate) fn check_inputs<'a>(
     );
 }
 
+/// What led to an error, from the last step to the first. The library's errors end it: their sentences
+/// hold what the system said.
+fn causes(error: &anyhow::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    let mut told = false;
+    error.chain().take_while(move |cause| {
+        let before = told;
+        told = told || cause.is::<raysum::Error>();
+        !before
+    })
+}
+
+/// An error with its causes, as one sentence.
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
+    causes(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
 /// Whether the reader of our output went away.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
+    causes(error).any(|cause| {
         let io = cause.downcast_ref::<io::Error>();
         io.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
     })
@@ -124,4 +140,23 @@ pub fn print_json(value: &Value) -> Result<()> {
 /// line; this is for file names and the words of other libraries.
 fn shown(text: &str) -> String {
     text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_said_is_told_once() {
+        let reason = io::Error::from(io::ErrorKind::BrokenPipe);
+        let says = reason.to_string();
+        let error = anyhow::Error::from(raysum::Error::Io { path: "a".into(), reason });
+        let error = error.context("cannot do it");
+        assert_eq!(sentence(&error), format!("cannot do it: a: {says}"));
+        // A file that could not be written is a failure; only standard output may go away.
+        assert!(!is_broken_pipe(&error));
+        let error = anyhow::Error::from(io::Error::from(io::ErrorKind::BrokenPipe)).context("cut");
+        assert_eq!(sentence(&error), format!("{error:#}"));
+        assert!(is_broken_pipe(&error));
+    }
 }

@@ -74,7 +74,7 @@ pub fn run(
         // `raysum … | head` closes the pipe early; that is no failure.
         Err(e) if output::is_broken_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {
-            output::say(&format!("{name}: {e:#}"));
+            output::say(&format!("{name}: {}", output::sentence(&e)));
             ExitCode::FAILURE
         }
     }

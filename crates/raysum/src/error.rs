@@ -319,6 +319,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What the system said.
+        #[source]
         reason: std::io::Error,
     },
     /// Rows could not be written to a temporary file, or not be read from it again.
@@ -327,6 +328,7 @@ pub enum Error {
         /// The folder of the file.
         folder: PathBuf,
         /// What the system said.
+        #[source]
         reason: std::io::Error,
     },
     /// The file is something else than a checkpoint.
@@ -419,5 +421,28 @@ impl Error {
                 | Error::GridTooLarge
                 | Error::NotConverged { .. }
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::error::Error as _;
+    use std::io;
+
+    #[test]
+    fn errors_of_the_system_are_kept_as_the_source() {
+        let reason = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let says = reason().to_string();
+        let file = Error::Io { path: "a".into(), reason: reason() };
+        assert_eq!(file.to_string(), format!("a: {says}"));
+        let store = Error::Store { folder: "b".into(), reason: reason() };
+        let rows = format!("b: rows cannot be kept in a temporary file there ({says})");
+        assert_eq!(store.to_string(), rows);
+        for error in [file, store] {
+            let source = error.source().and_then(|e| e.downcast_ref::<io::Error>()).unwrap();
+            assert_eq!(source.kind(), io::ErrorKind::PermissionDenied);
+        }
+        assert!(Error::NoSubKernels.source().is_none());
     }
 }
