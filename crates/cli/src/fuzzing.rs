@@ -3,7 +3,8 @@
 
 use crate::args::{Args, Command};
 use clap::Parser;
-use raysum::schema::{Labels, Schema};
+use raysum::Labels;
+use raysum::schema::Schema;
 use raysum::{Matrix, Model};
 use raysum_table::{
     ColumnChoice, CsvOptions, EncodeOptions, Missing, Notation, PredictionOptions, ScannedTable,

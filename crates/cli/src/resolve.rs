@@ -6,8 +6,8 @@ use crate::args::{
 };
 use crate::{memory, output, same_file};
 use anyhow::{Context, Result, ensure};
-use raysum::Config;
 use raysum::schema::{DateOrder, DecimalMark};
+use raysum::{Config, Labels};
 use raysum_table::{
     ColumnChoice, CsvOptions, InputPath, Missing, Notation, OutputFormat, PredictionOptions,
     TrainingOptions,
@@ -20,17 +20,10 @@ pub(crate) struct TableJob {
     pub(crate) place: InputPath,
     /// The targets, if they are in a file of their own.
     pub(crate) y: Option<InputPath>,
-    pub(crate) labels: LabelNames,
+    /// The columns that hold them, as the user names them.
+    pub(crate) labels: Labels<String>,
     pub(crate) csv: CsvOptions,
     pub(crate) options: TrainingOptions,
-}
-
-/// The columns that hold targets, sample weights and known noise, as the user names them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LabelNames {
-    pub(crate) targets: Option<String>,
-    pub(crate) sample_weights: Option<String>,
-    pub(crate) noise_std: Option<String>,
 }
 
 /// A fit.
@@ -112,10 +105,10 @@ impl TableArgs {
         TableJob {
             place: InputPath::new(&self.data),
             y: self.y.as_ref().map(InputPath::new),
-            labels: LabelNames {
-                targets: self.target.clone(),
+            labels: Labels {
+                targets: self.target.iter().cloned().collect(),
                 sample_weights: self.weights.clone(),
-                noise_std: self.noise_std.clone(),
+                noise: self.noise_std.clone(),
             },
             csv: self.reading.csv(),
             options: TrainingOptions {

@@ -1,8 +1,8 @@
 //! Seeded splits of rows: folds, and a held-out part.
 
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+use raysum::Labels;
 use raysum::MatrixRef;
-use raysum::schema::Labels;
 use raysum_table::TrainingTable;
 
 /// The rows of one fold. All others are to learn from; of millions, their numbers would take more

@@ -1,9 +1,10 @@
 //! Opens the tables of jobs: files to rows to learn from, or to answer.
 
-use crate::resolve::{AnswerJob, LabelNames, RowsJob, TableJob};
+use crate::resolve::{AnswerJob, RowsJob, TableJob};
 use anyhow::{Result, ensure};
+use raysum::Labels;
 use raysum::Model;
-use raysum::schema::{Labels, Schema};
+use raysum::schema::Schema;
 use raysum_table::{
     ChunkSource, CsvOptions, InputPath, NewRows, Note, TableFile, TableStats, TrainingTable,
     WithTargets, read_more, read_new, read_training, schema_of,
@@ -13,11 +14,11 @@ use raysum_table::{
 pub(crate) fn training(job: &TableJob) -> Result<TrainingTable> {
     let file = TableFile::open(&job.place, job.csv)?;
     let Some(y) = &job.y else {
-        return read_training(&file, &job.options, |stats| job.labels.find(stats, 0));
+        return read_training(&file, &job.options, |stats| find_labels(&job.labels, stats, 0));
     };
     let y = targets(&file, y)?;
     let both = WithTargets::new(&file, &y)?;
-    read_training(&both, &job.options, |stats| job.labels.find(stats, both.count()))
+    read_training(&both, &job.options, |stats| find_labels(&job.labels, stats, both.count()))
 }
 
 /// The file with the targets of an array.
@@ -33,28 +34,36 @@ fn targets(x: &TableFile, y: &InputPath) -> Result<TableFile> {
     Ok(y)
 }
 
-impl LabelNames {
-    /// The columns of these names, in a table to which `appended` targets were added at the end.
-    fn find(&self, stats: &TableStats, appended: usize) -> Result<Labels<usize>> {
-        let width = stats.width();
-        let find = |spec: &String| {
-            // The user counts from the end of what is in the table itself.
-            match spec.parse::<isize>() {
-                Ok(from_end) if from_end < 0 && appended > 0 => {
-                    stats.find_column(&(from_end - appended as isize).to_string())
-                }
-                _ => stats.find_column(spec),
+/// The columns that the user names. `appended` targets were added at the end of the table, and are
+/// meant where none is named.
+fn find_labels(
+    names: &Labels<String>,
+    stats: &TableStats,
+    appended: usize,
+) -> Result<Labels<usize>> {
+    let width = stats.width();
+    let find = |spec: &String| {
+        // The user counts from the end of what is in the table itself.
+        match spec.parse::<isize>() {
+            Ok(from_end) if from_end < 0 && appended > 0 => {
+                stats.find_column(&(from_end - appended as isize).to_string())
             }
-        };
-        Ok(Labels {
-            targets: match &self.targets {
-                Some(spec) => stats.find_columns(spec)?,
-                None => (width - appended..width).collect(),
-            },
-            sample_weights: self.sample_weights.as_ref().map(find).transpose()?,
-            noise_std: self.noise_std.as_ref().map(find).transpose()?,
-        })
+            _ => stats.find_column(spec),
+        }
+    };
+    // One of the user's names may stand for several targets.
+    let mut targets = Vec::new();
+    for spec in &names.targets {
+        targets.extend(stats.find_columns(spec)?);
     }
+    if names.targets.is_empty() {
+        targets.extend(width - appended..width);
+    }
+    Ok(Labels {
+        targets,
+        sample_weights: names.sample_weights.as_ref().map(find).transpose()?,
+        noise: names.noise.as_ref().map(find).transpose()?,
+    })
 }
 
 /// Reads a table with all that models were fitted on: features, targets, sample weights and noise.
@@ -82,7 +91,7 @@ fn with_targets_last(mut schema: Schema) -> Schema {
     };
     schema.features.iter_mut().for_each(|feature| shift(&mut feature.position));
     schema.labels.sample_weights.iter_mut().for_each(|label| shift(&mut label.position));
-    schema.labels.noise_std.iter_mut().for_each(|label| shift(&mut label.position));
+    schema.labels.noise.iter_mut().for_each(|label| shift(&mut label.position));
     let first = schema.width - schema.labels.targets.len();
     for (k, target) in schema.labels.targets.iter_mut().enumerate() {
         target.position = first + k;

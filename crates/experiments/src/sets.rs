@@ -1,8 +1,8 @@
 //! Data sets: read from the user's folder, or made.
 
 use anyhow::{Context, Result, bail, ensure};
+use raysum::Labels;
 use raysum::Matrix;
-use raysum::schema::Labels;
 use raysum_table::{CsvOptions, InputPath, TableFile, TrainingOptions, read_training};
 use std::path::{Path, PathBuf};
 

@@ -6,32 +6,21 @@ use numpy::{
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use raysum::{Dataset, Matrix, MatrixRef};
+use raysum::{Dataset, Labels, Matrix, MatrixRef};
 
-/// Rows with what was observed there, owned by Python: for a job that outlives a call.
+/// Rows to learn from, owned by Python: for a job that outlives a call.
 pub(crate) struct Rows {
     x: Py<PyArray2<f64>>,
-    targets: Vec<Py<PyArray1<f64>>>,
-    weights: Option<Py<PyArray1<f64>>>,
-    noise_std: Option<Py<PyArray1<f64>>>,
+    labels: Labels<Py<PyArray1<f64>>>,
 }
 
-/// As Python hands them over: X, a list of targets, weights or None, known noise or None.
-pub(crate) type Given<'py> = (
-    Bound<'py, PyArray2<f64>>,
-    Vec<Bound<'py, PyArray1<f64>>>,
-    Option<Bound<'py, PyArray1<f64>>>,
-    Option<Bound<'py, PyArray1<f64>>>,
-);
+impl<'py> FromPyObject<'_, 'py> for Rows {
+    type Error = PyErr;
 
-impl From<Given<'_>> for Rows {
-    fn from((x, targets, weights, noise_std): Given<'_>) -> Self {
-        Self {
-            x: x.unbind(),
-            targets: targets.into_iter().map(Bound::unbind).collect(),
-            weights: weights.map(Bound::unbind),
-            noise_std: noise_std.map(Bound::unbind),
-        }
+    /// From X, a list of targets, sample weights or None, and known noise or None.
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let (x, targets, sample_weights, noise) = given.extract()?;
+        Ok(Self { x, labels: Labels { targets, sample_weights, noise } })
     }
 }
 
@@ -43,21 +32,10 @@ impl Rows {
         few: bool,
         body: impl FnOnce(&Dataset<'_>) -> PyResult<T>,
     ) -> PyResult<T> {
-        let borrow = |array: &Py<PyArray1<f64>>| Ok(array.bind(py).try_readonly()?);
         let x = self.x.bind(py).try_readonly()?;
-        let targets: PyResult<Vec<_>> = self.targets.iter().map(borrow).collect();
-        let weights = self.weights.as_ref().map(borrow).transpose()?;
-        let noise_std = self.noise_std.as_ref().map(borrow).transpose()?;
-        let targets = targets?;
-        let slices: PyResult<Vec<&[f64]>> = targets.iter().map(slice).collect();
-        let make = if few { Dataset::rows_of } else { Dataset::with_targets };
-        let mut data = make(matrix(&x)?, &slices?).map_err(to_python)?;
-        if let Some(weights) = &weights {
-            data = data.weighted(slice(weights)?).map_err(to_python)?;
-        }
-        if let Some(noise_std) = &noise_std {
-            data = data.with_noise_std(slice(noise_std)?).map_err(to_python)?;
-        }
+        let labels = self.labels.try_map(|array| array.bind(py).try_readonly())?;
+        let make = if few { Dataset::labelled_rows } else { Dataset::labelled };
+        let data = make(matrix(&x)?, labels.try_map(slice)?).map_err(to_python)?;
         body(&data)
     }
 }

@@ -5,7 +5,8 @@ use numpy::{PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
-use raysum::schema::{Labels, Schema};
+use raysum::Labels;
+use raysum::schema::Schema;
 use raysum_table::{
     Audience, Frame, Missing, Note, PredictionOptions, TrainingOptions, read_all_new, read_training,
 };

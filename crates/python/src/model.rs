@@ -1,6 +1,6 @@
 //! Fitted models, one per target, as one Python object that never changes.
 
-use crate::arrays::{Given, Rows, array, array_2d, matrix, slice};
+use crate::arrays::{Rows, array, array_2d, matrix, slice};
 use crate::error::to_python;
 use crate::frame::{self, EncodedFrame, GivenColumn, TrainingFrame};
 use crate::job::{self, Step};
@@ -33,7 +33,7 @@ type Predicted<'py> = (Array<'py>, Array<'py>, Option<(Array<'py>, Array<'py>)>)
 #[pyo3(signature = (rows, settings, threads, frame=None, progress=None, checkpoint=None))]
 pub(crate) fn fit(
     py: Python<'_>,
-    rows: Given<'_>,
+    rows: Rows,
     settings: Settings,
     threads: usize,
     frame: Option<&TrainingFrame>,
@@ -41,7 +41,7 @@ pub(crate) fn fit(
     checkpoint: Option<PathBuf>,
 ) -> PyResult<(Model, Vec<Step>)> {
     let (groups, shared) = (frame.map(|frame| frame.schema.groups()), settings.shared);
-    let (config, rows, pool) = (settings.config()?, Rows::from(rows), pool(threads)?);
+    let (config, pool) = (settings.config()?, pool(threads)?);
     let (mut targets, history) = job::run(py, progress, move |py, caller| {
         rows.borrow(py, false, |data| {
             let search = || {
@@ -365,11 +365,11 @@ impl Model {
     fn leave_one_out<'py>(
         &self,
         py: Python<'py>,
-        rows: Given<'py>,
+        rows: Rows,
         threads: usize,
     ) -> PyResult<Vec<(Array<'py>, Array<'py>)>> {
-        let all = Rows::from(rows)
-            .borrow(py, true, |data| self.by_target(py, threads, data, Fitted::leave_one_out))?;
+        let all =
+            rows.borrow(py, true, |data| self.by_target(py, threads, data, Fitted::leave_one_out))?;
         let arrays = |p: Prediction| {
             let std = p.std();
             (array(py, p.mean), array(py, std))
@@ -378,8 +378,8 @@ impl Model {
     }
 
     /// The model after more rows have come in, at the same hyperparameters.
-    fn updated(&self, py: Python<'_>, rows: Given<'_>, threads: usize) -> PyResult<Self> {
-        let targets = Rows::from(rows).borrow(py, true, |data| {
+    fn updated(&self, py: Python<'_>, rows: Rows, threads: usize) -> PyResult<Self> {
+        let targets = rows.borrow(py, true, |data| {
             self.by_target(py, threads, data, |model, data| {
                 let mut model = model.clone();
                 model.update(data)?;

@@ -265,9 +265,8 @@ impl Fingerprint {
     fn data(&mut self, data: &Dataset<'_>) -> Result<()> {
         let columns = data.columns();
         data.x().in_blocks(|_, rows| rows.chunks(columns).for_each(|row| self.numbers(row)))?;
-        let others = [data.weights(), data.noise_std()];
-        for part in data.targets().iter().copied().map(Some).chain(others) {
-            self.numbers(part.unwrap_or_default());
+        for values in data.labels().slots() {
+            self.numbers(values.copied().unwrap_or_default());
         }
         Ok(())
     }

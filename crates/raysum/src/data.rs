@@ -1,10 +1,12 @@
 //! Matrices and data sets, checked for shape and finiteness when they are made.
 
 mod distinct;
+mod labels;
 mod store;
 mod view;
 
 pub(crate) use distinct::{Copies, Distinct};
+pub use labels::Labels;
 pub use store::RowStore;
 pub use view::MatrixRef;
 
@@ -111,14 +113,12 @@ impl std::ops::IndexMut<(usize, usize)> for Matrix {
     }
 }
 
-/// Rows to learn from: X (n × d) and y (n), borrowed and known to be finite; or several targets,
-/// weights and known noise of rows.
+/// Rows to learn from: X (n × d) and its labels (one or several targets, sample weights and known
+/// noise), borrowed and checked.
 #[derive(Clone, Debug)]
 pub struct Dataset<'a> {
     x: MatrixRef<'a>,
-    targets: Vec<&'a [f64]>,
-    weights: Option<&'a [f64]>,
-    noise_std: Option<&'a [f64]>,
+    labels: Labels<&'a [f64]>,
     groups: Option<&'a [usize]>,
 }
 
@@ -131,8 +131,13 @@ impl<'a> Dataset<'a> {
 
     /// Like [`Dataset::new`], with several targets.
     pub fn with_targets(x: impl Into<MatrixRef<'a>>, targets: &[&'a [f64]]) -> Result<Self> {
+        Self::labelled(x, Labels::of_targets(targets.to_vec()))
+    }
+
+    /// Like [`Dataset::new`], with all that belongs to the rows.
+    pub fn labelled(x: impl Into<MatrixRef<'a>>, labels: Labels<&'a [f64]>) -> Result<Self> {
         let x = x.into();
-        if let Some(y) = targets.iter().find(|y| y.len() != x.rows()) {
+        if let Some(y) = labels.targets.iter().find(|y| y.len() != x.rows()) {
             return Err(Error::TargetLength { rows: x.rows(), targets: y.len() });
         }
         if x.rows() < 2 {
@@ -141,18 +146,24 @@ impl<'a> Dataset<'a> {
         if x.columns() == 0 {
             return Err(Error::NoColumns);
         }
-        Self::rows_of(x, targets)
+        Self::labelled_rows(x, labels)
     }
 
     /// Rows to add to a model, or to take out of it: like [`Dataset::with_targets`], but a single
     /// row is enough.
     pub fn rows_of(x: impl Into<MatrixRef<'a>>, targets: &[&'a [f64]]) -> Result<Self> {
+        Self::labelled_rows(x, Labels::of_targets(targets.to_vec()))
+    }
+
+    /// Like [`Dataset::rows_of`], with all that belongs to the rows.
+    pub fn labelled_rows(x: impl Into<MatrixRef<'a>>, labels: Labels<&'a [f64]>) -> Result<Self> {
         let x = x.into();
+        let Labels { targets, sample_weights, noise } = labels;
         if targets.is_empty() {
             return Err(Error::NoTargets);
         }
         x.check_finite()?;
-        for y in targets {
+        for y in &targets {
             if x.rows() != y.len() {
                 return Err(Error::TargetLength { rows: x.rows(), targets: y.len() });
             }
@@ -160,25 +171,33 @@ impl<'a> Dataset<'a> {
                 return Err(Error::NotFiniteY { row, value: y[row] });
             }
         }
-        let (weights, noise_std, groups) = (None, None, None);
-        Ok(Self { x, targets: targets.to_vec(), weights, noise_std, groups })
+        let mut data = Self { x, labels: Labels::of_targets(targets), groups: None };
+        if let Some(weights) = sample_weights {
+            data = data.weighted(weights)?;
+        }
+        if let Some(noise_std) = noise {
+            data = data.with_noise_std(noise_std)?;
+        }
+        Ok(data)
     }
 
     /// The same rows, of which row i has the noise variance σ²/`weights[i]`. A factor common to all
     /// weights has no effect on predictions.
-    pub fn weighted(self, weights: &'a [f64]) -> Result<Self> {
+    pub fn weighted(mut self, weights: &'a [f64]) -> Result<Self> {
         check_rows(self.rows(), "weight", weights, |w| w > 0.0, "finite and above 0")?;
-        Ok(Self { weights: Some(weights), ..self })
+        self.labels.sample_weights = Some(weights);
+        Ok(self)
     }
 
     /// The same rows, with known standard deviations of each row's noise, in the target's units.
     /// What noise is found beyond it comes on top.
-    pub fn with_noise_std(self, noise_std: &'a [f64]) -> Result<Self> {
+    pub fn with_noise_std(mut self, noise_std: &'a [f64]) -> Result<Self> {
         check_noise_std(self.rows(), noise_std)?;
-        if self.targets.len() > 1 {
+        if self.labels.targets.len() > 1 {
             return Err(Error::NoiseOfTargets);
         }
-        Ok(Self { noise_std: Some(noise_std), ..self })
+        self.labels.noise = Some(noise_std);
+        Ok(self)
     }
 
     /// The same rows, where columns with the same number in `groups` belong together, such as those
@@ -207,7 +226,7 @@ impl<'a> Dataset<'a> {
 
     /// The target, or the first of several.
     pub fn y(&self) -> &'a [f64] {
-        self.targets[0]
+        self.labels.targets[0]
     }
 
     /// The same rows with target number `k` alone.
@@ -216,28 +235,33 @@ impl<'a> Dataset<'a> {
     /// If there is no such target.
     #[must_use]
     pub fn one_target(&self, k: usize) -> Self {
-        Self { targets: vec![self.targets[k]], ..self.clone() }
+        Self { labels: self.labels.some_targets(k..k + 1), ..*self }
+    }
+
+    /// All that belongs to the rows.
+    pub(crate) fn labels(&self) -> &Labels<&'a [f64]> {
+        &self.labels
     }
 
     /// All targets.
     pub fn targets(&self) -> &[&'a [f64]] {
-        &self.targets
+        &self.labels.targets
     }
 
     /// Fails unless there are so many targets.
     pub(crate) fn check_targets(&self, expected: usize) -> Result<()> {
-        let found = self.targets.len();
+        let found = self.labels.targets.len();
         if found == expected { Ok(()) } else { Err(Error::TargetCount { expected, found }) }
     }
 
     /// The rows' weights, if they have any.
     pub fn weights(&self) -> Option<&'a [f64]> {
-        self.weights
+        self.labels.sample_weights
     }
 
     /// The known standard deviations of the rows' noise.
     pub fn noise_std(&self) -> Option<&'a [f64]> {
-        self.noise_std
+        self.labels.noise
     }
 
     /// Number of rows.

@@ -27,7 +27,7 @@ mod views;
 
 pub use checkpoint::Checkpoint;
 pub use config::{Config, Degrees, EngineChoice, Optimizer, Shrinkage};
-pub use data::{Dataset, Matrix, MatrixRef, RowStore};
+pub use data::{Dataset, Labels, Matrix, MatrixRef, RowStore};
 pub use engine::ski::SkiOptions;
 pub use error::{Error, Result};
 pub use file::AtomicFile;

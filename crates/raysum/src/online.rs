@@ -237,15 +237,12 @@ impl Model {
 /// A number for the rows of some data, whatever their order: against mistakes, not against malice.
 fn identity(data: &Dataset<'_>) -> Result<String> {
     let (x, columns) = (data.x(), data.columns());
-    let others = [data.weights(), data.noise_std()];
-    let others: Vec<Option<&[f64]>> =
-        data.targets().iter().copied().map(Some).chain(others).collect();
     let mut sum = data.rows() as u64;
     x.in_blocks(|first, rows| {
         for (i, row) in rows.chunks(columns.max(1)).enumerate() {
             let mut print = Fingerprint::new();
             print.numbers(row);
-            for values in &others {
+            for values in data.labels().slots() {
                 print.numbers(values.map_or(&[], |values| &values[first + i..=first + i]));
             }
             sum = sum.wrapping_add(mixed(print.finish()));

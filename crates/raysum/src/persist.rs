@@ -4,7 +4,7 @@ mod container;
 mod format2;
 
 use crate::config::Config;
-use crate::data::Matrix;
+use crate::data::{Labels, Matrix};
 use crate::engine::{self, Observations, Statistics, Tensor};
 use crate::error::{Error, Result};
 use crate::file::checksum;
@@ -316,10 +316,10 @@ impl Part {
     fn tensors(&self) -> Vec<Tensor> {
         let of_rows =
             |name, values: &Vec<f64>| Tensor::new(name, vec![values.len()], values.clone());
-        let Observations { targets, weights, noise } = &self.observations;
+        let Labels { targets, sample_weights, noise } = &*self.observations;
         let mut tensors = vec![Tensor::of("x", &self.x)];
         tensors.extend(targets.iter().map(|y| of_rows("y", y)));
-        tensors.extend(weights.iter().map(|w| of_rows("weights", w)));
+        tensors.extend(sample_weights.iter().map(|w| of_rows("weights", w)));
         tensors.extend(noise.iter().map(|s| of_rows("noise", s)));
         tensors.extend(self.statistics.iter().flat_map(Statistics::tensors));
         tensors
@@ -338,12 +338,12 @@ fn read_part(metadata: PartMetadata, tensors: &[Tensor]) -> std::result::Result<
         tensor.check_shape(&[n])?;
         Ok(tensor.values.clone())
     };
-    let observations = Observations {
+    let labels = Labels {
         targets: vec![of_rows(Tensor::find(tensors, "y")?)?],
-        weights: there("weights").map(of_rows).transpose()?,
+        sample_weights: there("weights").map(of_rows).transpose()?,
         noise: there("noise").map(of_rows).transpose()?,
     };
-    let (weights, noise) = (observations.weights.iter(), observations.noise.iter());
+    let (weights, noise) = (labels.sample_weights.iter(), labels.noise.iter());
     if weights.flatten().any(|w| *w <= 0.0) || noise.flatten().any(|s| *s < 0.0) {
         return Err("a weight or a noise is out of range".into());
     }
@@ -359,7 +359,7 @@ fn read_part(metadata: PartMetadata, tensors: &[Tensor]) -> std::result::Result<
         let arrays = tensors.iter().zip(&bytes).map(|(t, b)| (t.name.as_str(), b.as_slice()));
         checksum(&fingerprint, arrays.collect())
     });
-    Ok(Part { fingerprint, identity, ranges, statistics, x, observations })
+    Ok(Part { fingerprint, identity, ranges, statistics, x, observations: Observations(labels) })
 }
 
 #[cfg(test)]

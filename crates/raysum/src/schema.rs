@@ -1,10 +1,7 @@
 //! The columns of a table and how they become the columns of X: the part of a model file that lets
 //! new tables be read like the training table. Plain data; `raysum-table` infers and applies it.
 
-mod labels;
-
-pub use labels::Labels;
-
+use crate::data::Labels;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;

@@ -10,8 +10,9 @@ use crate::missing::{Missing, keep_rows};
 use crate::number::{NumberUnit, Spelling};
 use crate::report::{EncodeReport, Unknown};
 use anyhow::{Result, anyhow, bail};
+use raysum::Labels;
 use raysum::Matrix;
-use raysum::schema::{Feature, FeatureKind, Labels, Schema};
+use raysum::schema::{Feature, FeatureKind, Schema};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -94,7 +95,7 @@ fn check_labels(
     type Rule = (&'static str, fn(f64) -> bool, &'static str);
     let rules: [(_, _, Rule); 2] = [
         (columns.sample_weights, &values.sample_weights, ("weight", |w| w > 0.0, "above 0")),
-        (columns.noise_std, &values.noise_std, ("noise std", |s| s >= 0.0, "at least 0")),
+        (columns.noise, &values.noise, ("noise std", |s| s >= 0.0, "at least 0")),
     ];
     for (column, values, (what, is_good, rule)) in rules {
         let (Some(column), Some(values)) = (column, values) else { continue };

@@ -7,8 +7,9 @@ use crate::evidence::{Evidence, TableNotation, Verdict};
 use crate::messages::{Note, count, every, names, quoted};
 use crate::number::{self, Spelling};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use raysum::Labels;
 use raysum::schema::{
-    DateOrder, DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, Labels, MAX_CATEGORIES,
+    DateOrder, DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, MAX_CATEGORIES,
     NumberFormat, Schema,
 };
 use std::collections::HashSet;
@@ -50,7 +51,7 @@ pub(crate) fn infer(
             labels: Labels {
                 targets: labels.targets.iter().map(label("target")).collect::<Result<_>>()?,
                 sample_weights: labels.sample_weights.as_ref().map(label("weight")).transpose()?,
-                noise_std: labels.noise_std.as_ref().map(label("noise std")).transpose()?,
+                noise: labels.noise.as_ref().map(label("noise std")).transpose()?,
             },
         },
         notes: Vec::new(),

@@ -69,7 +69,8 @@ pub use training::{ScannedTable, TrainingOptions, TrainingTable, read_more, read
 pub use write::{AnswerChunk, OutputFormat, TableWriter};
 
 use anyhow::Result;
-use raysum::schema::{Labels, Schema};
+use raysum::Labels;
+use raysum::schema::Schema;
 
 /// What this crate adds to a [`Schema`].
 pub trait TableSchema: Sized {

@@ -5,8 +5,9 @@ use crate::evidence::Notation;
 use crate::messages::{count, every, names};
 use crate::source::ColumnNames;
 use anyhow::{Result, bail, ensure};
+use raysum::Labels;
 use raysum::schema::{
-    DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, Labels, NumberFormat, Schema,
+    DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, NumberFormat, Schema,
 };
 
 /// The columns of a chunk that a schema describes.
@@ -58,7 +59,7 @@ pub(crate) fn plan(
     }
     let labels = schema.labels.targets.iter().filter(|_| with_labels).zip(found.labels.targets);
     let weights = schema.labels.sample_weights.iter().zip(found.labels.sample_weights);
-    let noise = schema.labels.noise_std.iter().zip(found.labels.noise_std);
+    let noise = schema.labels.noise.iter().zip(found.labels.noise);
     for (label, position) in labels.chain(weights).chain(noise) {
         readings[position] = ColumnReading::Number(in_notation(&label.format, notation));
     }
@@ -131,13 +132,13 @@ fn gathered(
 ) -> Positions {
     let label = |label: &LabelColumn| find(&label.name, label.position);
     let feature = |f: &Feature| find(&f.name, f.position).filter(|_| is_used(f));
-    let Labels { targets, sample_weights, noise_std } = &schema.labels;
+    let Labels { targets, sample_weights, noise } = &schema.labels;
     Positions {
         features: schema.features.iter().map(feature).collect(),
         labels: Labels {
             targets: targets.iter().filter(|_| with_labels).filter_map(label).collect(),
             sample_weights: sample_weights.as_ref().filter(|_| with_labels).and_then(label),
-            noise_std: noise_std.as_ref().and_then(label),
+            noise: noise.as_ref().and_then(label),
         },
     }
 }

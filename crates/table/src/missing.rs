@@ -2,7 +2,7 @@
 
 use crate::chunk::{Chunk, Column};
 use crate::report::{EncodeReport, Refused};
-use raysum::schema::Labels;
+use raysum::Labels;
 
 /// What to do about missing cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

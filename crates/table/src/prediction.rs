@@ -9,7 +9,8 @@ use crate::missing::Missing;
 use crate::report::EncodeReport;
 use crate::source::ChunkSource;
 use anyhow::Result;
-use raysum::schema::{Feature, FeatureKind, LabelColumn, Labels, NumberFormat, Schema};
+use raysum::Labels;
+use raysum::schema::{Feature, FeatureKind, LabelColumn, NumberFormat, Schema};
 use raysum::{Matrix, Model, Standard};
 use std::ops::Range;
 
@@ -84,10 +85,10 @@ pub fn read_new(
             // What was written before must not be found out to be wrong at the end.
             encoded.report.check_missing()?;
             report.merge(encoded.report);
-            noise_known = encoded.labels.noise_std.is_some();
+            noise_known = encoded.labels.noise.is_some();
             each(NewRows {
                 x: encoded.x,
-                noise_std: encoded.labels.noise_std,
+                noise_std: encoded.labels.noise,
                 kept: encoded.kept,
                 rows: chunk.rows(),
                 columns: std::mem::take(&mut chunk.kept),
@@ -97,7 +98,7 @@ pub fn read_new(
     let (name, has_labels, by_position) = table;
     report.check(&name)?;
     let mut notes = report.notes(&name);
-    if let (Some(column), false) = (&schema.labels.noise_std, noise_known) {
+    if let (Some(column), false) = (&schema.labels.noise, noise_known) {
         notes.push(Note::Remark(format!(
             "{name}: there is no column {} with known noise, so intervals hold the noise found in \
              the fit alone",

@@ -12,7 +12,8 @@ use crate::reader::TableFile;
 use crate::source::ChunkSource;
 use crate::training::ScannedTable;
 use anyhow::Result;
-use raysum::schema::{Labels, Schema};
+use raysum::Labels;
+use raysum::schema::Schema;
 
 /// A table as if it were the file `t.csv`.
 pub(crate) fn file(text: &str) -> TableFile {

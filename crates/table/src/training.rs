@@ -13,8 +13,9 @@ use crate::report::EncodeReport;
 use crate::rows::{RowCollector, StoredRows};
 use crate::source::ChunkSource;
 use anyhow::{Result, ensure};
+use raysum::Labels;
 use raysum::MatrixRef;
-use raysum::schema::{Labels, Schema};
+use raysum::schema::Schema;
 
 /// Rows to learn from, and how they were made from a table.
 #[derive(Debug)]

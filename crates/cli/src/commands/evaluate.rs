@@ -143,7 +143,7 @@ fn one_fold(config: &Config, table: &TrainingTable, split: &Split) -> Result<Fol
     let started = Instant::now();
     let model = config.fit(&labels.dataset(x, 0..1)?)?;
     let seconds = started.elapsed().as_secs_f64();
-    let prediction = fit::predict(&model, x_new, truth.noise_std.as_deref())?;
+    let prediction = fit::predict(&model, x_new, truth.noise.as_deref())?;
     let unit = model.target_scale().std;
     let standardised = Scores::standardised(&truth.targets[0], &prediction, unit);
     Ok(FoldResult {

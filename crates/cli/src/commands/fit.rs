@@ -139,7 +139,7 @@ impl HeldOutFit<'_> {
             let (x, labels) = split.test(table);
             for (model, y) in models.iter().zip(&labels.targets[targets.clone()]) {
                 let unit = model.target_scale().std;
-                let prediction = predict(model, x, labels.noise_std.as_deref())?;
+                let prediction = predict(model, x, labels.noise.as_deref())?;
                 let standardised = Scores::standardised(y, &prediction, unit);
                 let scores = standardised.in_units(unit);
                 holdouts.push(Holdout { rows: y.len(), scores, standardised });

@@ -8,7 +8,7 @@
 //! Where targets have few values, rows may agree by chance, and then they are observations of their
 //! own. Rows with equal inputs and different targets give this away.
 
-use super::{Dataset, Matrix};
+use super::{Dataset, Labels, Matrix};
 use crate::error::Result;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -145,9 +145,8 @@ fn counts<T: std::hash::Hash + Eq>(values: impl Iterator<Item = T>) -> HashMap<T
 /// both lead it through the same numbers.
 pub(crate) struct Distinct {
     x: Matrix,
-    targets: Vec<Vec<f64>>,
-    weights: Vec<f64>,
-    noise_std: Option<Vec<f64>>,
+    /// The sample weight of an observation is the total of its rows.
+    labels: Labels<Vec<f64>>,
 }
 
 impl Distinct {
@@ -165,13 +164,10 @@ impl Distinct {
         groups.sort_by(|a, b| compare(&x, data, a[0], b[0]));
         let rows: Vec<usize> = groups.iter().map(|group| group[0]).collect();
         let weight = |row: usize| data.weights().map_or(1.0, |w| w[row]);
-        let pick = |values: &[f64]| rows.iter().map(|i| values[*i]).collect();
-        Ok(Some(Self {
-            x: x.gather(&rows),
-            targets: data.targets().iter().map(|y| pick(y)).collect(),
-            weights: groups.iter().map(|g| g.iter().map(|row| weight(*row)).sum()).collect(),
-            noise_std: data.noise_std().map(pick),
-        }))
+        let total = |group: &Vec<usize>| group.iter().map(|row| weight(*row)).sum();
+        let sample_weights = Some(groups.iter().map(total).collect());
+        let labels = Labels { sample_weights, ..data.labels.gather(&rows) };
+        Ok(Some(Self { x: x.gather(&rows), labels }))
     }
 
     /// X alone, for an owner.
@@ -181,13 +177,7 @@ impl Distinct {
 
     /// The rows as a data set.
     pub(crate) fn dataset(&self) -> Dataset<'_> {
-        Dataset {
-            x: (&self.x).into(),
-            targets: self.targets.iter().map(Vec::as_slice).collect(),
-            weights: Some(&self.weights),
-            noise_std: self.noise_std.as_deref(),
-            groups: None,
-        }
+        Dataset { x: (&self.x).into(), labels: self.labels.as_slices(), groups: None }
     }
 }
 
@@ -218,10 +208,9 @@ mod tests {
         assert!(distinct(&weighted).is_none());
         let weighted = distinct(&weighted.weighted(&[1.0, 3.0, 1.0]).unwrap()).unwrap();
         assert_eq!(repeated.x.as_slice(), [1.0, 1.0, 2.0]);
-        assert_eq!(repeated.targets, [[5.0, 6.0, 0.0]]);
-        assert_eq!(repeated.weights, [1.0, 1.0, 3.0]);
-        let whole = |d: &Distinct| (d.x.clone(), d.targets.clone(), d.weights.clone());
-        assert_eq!(whole(&repeated), whole(&weighted));
+        assert_eq!(repeated.labels.targets, [[5.0, 6.0, 0.0]]);
+        assert_eq!(repeated.labels.sample_weights, Some(vec![1.0, 1.0, 3.0]));
+        assert_eq!((repeated.x, repeated.labels), (weighted.x, weighted.labels));
     }
 
     #[test]
@@ -230,8 +219,8 @@ mod tests {
         let data = Dataset::new(&x, &[1.0; 3]).unwrap();
         let data = data.with_noise_std(&[0.2, 0.1, 0.2]).unwrap();
         let distinct = distinct(&data).unwrap();
-        assert_eq!(distinct.noise_std.unwrap(), [0.1, 0.2]);
-        assert_eq!(distinct.weights, [1.0, 2.0]);
+        assert_eq!(distinct.labels.noise, Some(vec![0.1, 0.2]));
+        assert_eq!(distinct.labels.sample_weights, Some(vec![1.0, 2.0]));
     }
 
     #[test]

@@ -5,24 +5,35 @@
 //! N(y_i | f_i, v_i/w_i) with v_i = σ² + s_i². The weights have mean 1, so σ² is the noise of a row
 //! of average weight.
 
-use crate::data::Dataset;
+use crate::data::{Dataset, Labels};
 use crate::scale::Scaler;
 use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
 
-/// Targets, weights and known noise of some rows, in standardised units.
+/// The labels of some rows in standardised units: targets, which share the kernel and the noise;
+/// w_i, above 0, as sample weights, where none means 1; and s_i², at least 0, as the known noise,
+/// where none means that there is no noise beside σ².
+///
+/// A type of its own, so that an engine cannot be given labels as they came.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Observations {
-    /// One run of n values per target. All share the kernel and the noise.
-    pub targets: Vec<Vec<f64>>,
-    /// w_i, above 0; without them every row has weight 1.
-    pub weights: Option<Vec<f64>>,
-    /// s_i², at least 0; without them there is none beside σ².
-    pub noise: Option<Vec<f64>>,
+pub struct Observations(pub Labels<Vec<f64>>);
+
+impl Deref for Observations {
+    type Target = Labels<Vec<f64>>;
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Observations {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
 }
 
 impl From<Vec<f64>> for Observations {
     fn from(y: Vec<f64>) -> Self {
-        Self { targets: vec![y], weights: None, noise: None }
+        Self(Labels::of_targets(vec![y]))
     }
 }
 
@@ -44,16 +55,11 @@ impl Observations {
         let targets = data.targets().iter().zip(scalers);
         // Known noise is that of a single target.
         let noise = |std: &[f64]| std.iter().map(|s| scalers[0].y.scaled_square(*s)).collect();
-        Self {
+        Self(Labels {
             targets: targets.map(|(y, scaler)| scaler.apply_y(y)).collect(),
-            weights: scalers[0].apply_weights(data.weights(), data.rows()),
+            sample_weights: scalers[0].apply_weights(data.weights(), data.rows()),
             noise: data.noise_std().map(noise),
-        }
-    }
-
-    /// n.
-    pub fn rows(&self) -> usize {
-        self.targets.first().map_or(0, Vec::len)
+        })
     }
 
     /// How many values were observed, over all targets.
@@ -63,7 +69,7 @@ impl Observations {
 
     /// w_i.
     pub fn weight(&self, row: usize) -> f64 {
-        self.weights.as_ref().map_or(1.0, |w| w[row])
+        self.sample_weights.as_ref().map_or(1.0, |w| w[row])
     }
 
     /// v_i, where σ² is `noise`.
@@ -78,18 +84,13 @@ impl Observations {
 
     /// Whether every row has weight 1 and no noise but σ².
     pub fn are_plain(&self) -> bool {
-        self.weights.is_none() && self.noise.is_none()
+        self.sample_weights.is_none() && self.noise.is_none()
     }
 
     /// Those of some rows, in this order.
     #[must_use]
     pub fn gather(&self, rows: &[usize]) -> Self {
-        let pick = |values: &Vec<f64>| rows.iter().map(|&i| values[i]).collect();
-        Self {
-            targets: self.targets.iter().map(pick).collect(),
-            weights: self.weights.as_ref().map(pick),
-            noise: self.noise.as_ref().map(pick),
-        }
+        Self(self.0.gather(rows))
     }
 
     /// Those of all parts, one after another; weights and noise are filled in where only some parts
@@ -104,20 +105,16 @@ impl Observations {
                 parts.iter().flat_map(of).collect()
             })
         };
-        Self {
+        Self(Labels {
             targets: (0..targets).map(target).collect(),
-            weights: all(|part| part.weights.as_ref(), 1.0),
+            sample_weights: all(|part| part.sample_weights.as_ref(), 1.0),
             noise: all(|part| part.noise.as_ref(), 0.0),
-        }
+        })
     }
 
     /// Those of one target alone.
     #[must_use]
     pub fn target(&self, index: usize) -> Self {
-        Self {
-            targets: vec![self.targets[index].clone()],
-            weights: self.weights.clone(),
-            noise: self.noise.clone(),
-        }
+        Self(self.0.some_targets(index..index + 1))
     }
 }

@@ -121,8 +121,8 @@ impl<'a> Training<'a> {
     /// Lets a model learn what matters, from the rows that were searched on.
     pub(super) fn learn_relevance(&self, model: &mut Model) -> Result<()> {
         let (x, weights) = match &self.distinct {
-            Some(rows) => ((&rows.x).into(), rows.observations.weights.as_deref()),
-            None => (self.x, self.observations.weights.as_deref()),
+            Some(rows) => ((&rows.x).into(), rows.observations.sample_weights.as_deref()),
+            None => (self.x, self.observations.sample_weights.as_deref()),
         };
         model.learn_relevance(x, weights, self.groups)
     }

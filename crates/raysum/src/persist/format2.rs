@@ -1,7 +1,8 @@
 //! Files of format 2 kept the table, the target's name and the preset as attachments: JSON values by
 //! name. Here they become what format 3 has.
 
-use crate::schema::{DateOrder, Feature, FeatureKind, LabelColumn, Labels, NumberFormat, Schema};
+use crate::data::Labels;
+use crate::schema::{DateOrder, Feature, FeatureKind, LabelColumn, NumberFormat, Schema};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -98,7 +99,7 @@ impl From<TableAttachment> for Schema {
             labels: Labels {
                 targets: table.targets.into_iter().map(LabelColumn::from).collect(),
                 sample_weights: table.weights.map(LabelColumn::from),
-                noise_std: table.noise_std.map(LabelColumn::from),
+                noise: table.noise_std.map(LabelColumn::from),
             },
         }
     }

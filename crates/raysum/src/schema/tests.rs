@@ -31,7 +31,7 @@ fn small() -> Schema {
         labels: Labels {
             targets: vec![label("y", 5)],
             sample_weights: Some(label("w", 6)),
-            noise_std: None,
+            noise: None,
         },
     }
 }

@@ -3,9 +3,9 @@
 //! `RAYSUM_BLESS=1` writes the files of the present format, once, when it is new.
 
 use crate::common::with;
+use raysum::Labels;
 use raysum::schema::{
-    DateOrder, DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, Labels, NumberFormat,
-    Schema,
+    DateOrder, DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, NumberFormat, Schema,
 };
 use raysum::{Config, Dataset, EngineChoice, Error, FORMAT, Fit, Matrix, Model, Part, SkiOptions};
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ fn schema() -> Schema {
         labels: Labels {
             targets: vec![label("y", 4)],
             sample_weights: Some(label("w", 5)),
-            noise_std: Some(label("s", 6)),
+            noise: Some(label("s", 6)),
         },
     }
 }

@@ -1,7 +1,8 @@
 //! The model file: the same model comes back, and nothing else is ever taken for one.
 
 use crate::common::with;
-use raysum::schema::{Feature, FeatureKind, LabelColumn, Labels, NumberFormat, Schema};
+use raysum::Labels;
+use raysum::schema::{Feature, FeatureKind, LabelColumn, NumberFormat, Schema};
 use raysum::{Config, Dataset, EngineChoice, Error, Matrix, Model, SkiOptions};
 use std::path::Path;
 

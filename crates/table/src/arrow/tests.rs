@@ -76,7 +76,7 @@ fn open(path: &Path) -> TableFile {
 fn train(source: &dyn ChunkSource) -> Result<TrainingTable> {
     let options = TrainingOptions { missing: Missing::Mean, ..TrainingOptions::default() };
     read_training(source, &options, |stats| {
-        Ok(raysum::schema::Labels::of_targets(vec![stats.find_column("-1")?]))
+        Ok(raysum::Labels::of_targets(vec![stats.find_column("-1")?]))
     })
 }
 
@@ -94,7 +94,7 @@ fn every_format_is_the_table_that_the_text_is() {
         assert_eq!(found.labels.targets, targets);
         assert_eq!(found.x.into_matrix().unwrap(), x);
         let options = TrainingOptions::default();
-        let labels = |_: &_| Ok(raysum::schema::Labels::of_targets(vec![6]));
+        let labels = |_: &_| Ok(raysum::Labels::of_targets(vec![6]));
         let error = read_training(&open(&path), &options, labels).unwrap_err().to_string();
         assert!(error.contains("t, row 2, column 'n': the value is missing"), "{error}");
     }
@@ -157,7 +157,7 @@ fn what_cannot_be_used_can_be_dropped() {
     let learn = |drop: &[&str]| {
         let drop: Vec<String> = drop.iter().map(ToString::to_string).collect();
         let choice = ColumnChoice { drop, ..ColumnChoice::default() };
-        let labels = raysum::schema::Labels::of_targets(vec![2]);
+        let labels = raysum::Labels::of_targets(vec![2]);
         infer(&stats, &labels, &choice).map(|_| ()).map_err(|e| e.to_string())
     };
     let error = learn(&[]).unwrap_err();

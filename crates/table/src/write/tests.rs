@@ -5,7 +5,7 @@ use crate::chunk::KeptCells;
 use crate::csv::CsvOptions;
 use crate::reader::TableFile;
 use crate::training::{TrainingOptions, read_training};
-use raysum::schema::Labels;
+use raysum::Labels;
 
 fn chunk(first: usize, rows: usize) -> AnswerChunk {
     let texts =

@@ -2,7 +2,7 @@
 //! exact like everything here, and as slow as a first time.
 
 use super::{Dense, DensePosterior, MOST_ROWS};
-use crate::data::Matrix;
+use crate::data::{Labels, Matrix};
 use crate::engine::{Change, Conditioned, Observations, Posterior, Prior, RowChanges, Rows};
 use crate::error::{Error, Result};
 use crate::linalg::Threads;
@@ -46,11 +46,11 @@ impl DensePosterior {
         let noise: Vec<f64> = (0..n).map(noise).collect();
         // Computed back from a sum with σ²: what is far below it is rounding.
         let known = noise.iter().any(|s| *s > 1e-12 * self.prior().noise_variance);
-        let observations = Observations {
+        let observations = Observations(Labels {
             targets: vec![(0..n).map(y).collect()],
-            weights: weights.iter().any(|w| *w != 1.0).then(|| weights.clone()),
+            sample_weights: weights.iter().any(|w| *w != 1.0).then(|| weights.clone()),
             noise: known.then(|| noise.iter().map(|s| s.max(0.0)).collect()),
-        };
+        });
         Projected { z, observations }
     }
 }

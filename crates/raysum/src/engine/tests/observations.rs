@@ -1,6 +1,6 @@
 //! Row weights, known noise and several targets: in both engines, against dense algebra written out.
 
-use crate::data::Matrix;
+use crate::data::{Labels, Matrix};
 use crate::engine::dense::Dense;
 use crate::engine::weight::Weight;
 use crate::engine::{AdditiveKernel, Engine, Observations, Prior};
@@ -54,11 +54,11 @@ fn observations(n: usize, targets: usize) -> Observations {
     for _ in 1..targets {
         all.push((0..n).map(|_| normal()).collect());
     }
-    Observations {
+    Observations(Labels {
         targets: all,
-        weights: Some((0..n).map(|_| 0.5 + normal().abs()).collect()),
+        sample_weights: Some((0..n).map(|_| 0.5 + normal().abs()).collect()),
         noise: (targets == 1).then(|| (0..n).map(|_| 0.1 * normal().abs()).collect()),
-    }
+    })
 }
 
 fn both<'a>(x: &'a Matrix, o: &Observations) -> [Box<dyn Engine + 'a>; 2] {
@@ -128,7 +128,7 @@ fn known_noise_is_dense_algebra() {
     let n = 25;
     let (x, _) = rows(n);
     let mut o = observations(n, 1);
-    o.weights = None;
+    o.sample_weights = None;
     let prior = prior();
     let kernel = |i: usize, k: usize| -> f64 {
         (0..5)

@@ -208,11 +208,11 @@ fn weights_noise_and_targets_are_those_of_the_dense_engine() {
     let wave = |k: f64| (0..300).map(move |i| (f64::from(i) * k).sin().abs());
     for targets in [1, 2] {
         let other: Vec<f64> = case.y.iter().map(|y| y * y - 1.0).collect();
-        let observations = Observations {
+        let observations = Observations(crate::data::Labels {
             targets: [case.y.clone(), other][..targets].to_vec(),
-            weights: Some(wave(0.7).map(|w| 0.5 + w).collect()),
+            sample_weights: Some(wave(0.7).map(|w| 0.5 + w).collect()),
             noise: (targets == 1).then(|| wave(1.3).map(|s| 0.2 * s).collect()),
-        };
+        });
         let mut dense = Dense::new(case.x.clone(), observations.clone());
         let rows = StandardRows::new((&case.x).into(), &case.scaler());
         let options = SkiOptions { probes: 63, ..with_grid(1000) };
