@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import (
 from . import _inputs, _raysum
 
 NAMES = _raysum.names()
+LIMITS = _raysum.limits()
 #: More would be a typing error.
 LARGEST_COUNT = 2**53
 
@@ -29,10 +30,15 @@ def _count(least: int, most: int = LARGEST_COUNT) -> Interval:
     return Interval(Integral, least, most, closed="both")
 
 
+def _limited(name: str) -> Interval:
+    least, most = LIMITS[name]
+    return _count(least, LARGEST_COUNT if most is None else most)
+
+
 #: What scikit-learn checks of each parameter.
 CONSTRAINTS: dict[str, list[Any]] = {
     "model": [_named("model")],
-    "n_projections": [_count(1, 1_000_000), StrOptions({"d"}), None],
+    "n_projections": [_limited("n_projections"), StrOptions({"d"}), None],
     "degrees": [str, "array-like", None],
     "kernel": [_named("kernel"), None],
     "directions": [_named("directions"), None],
@@ -45,7 +51,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "optimizer": [_named("optimizer")],
     "max_evaluations": [_count(1), None],
     "n_restarts": [_count(0, 1000)],
-    "subset": [_count(2), None],
+    "subset": [_limited("subset"), None],
     "independent": ["boolean"],
     "noise_bounds": ["array-like"],
     "missing": [StrOptions({"error", "drop", "mean"})],
@@ -57,8 +63,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
 
 #: What it checks of each of the settings in `ski`.
 SKI_CONSTRAINTS: dict[str, list[Any]] = {
-    "grid": [_count(16), None],
-    "probes": [_count(2, 10_000), None],
+    "grid": [_limited("grid"), None],
+    "probes": [_limited("probes"), None],
     "cg_tolerance": [Interval(Real, 0, 1, closed="neither"), None],
     "cg_iterations": [_count(1), None],
     "exact_variance": ["boolean", None],
@@ -74,7 +80,6 @@ def settings(estimator: Any) -> dict[str, Any]:
         raise ValueError(
             "n_projections and degrees say the same in two ways; give at most one of them."
         )
-    engine = e.engine or json.loads(_raysum.preset(e.model))["engine"]
     return {
         "model": e.model,
         "degrees": _degrees(e.n_projections, e.degrees),
@@ -91,7 +96,7 @@ def settings(estimator: Any) -> dict[str, Any]:
         "starts": e.n_restarts + 1,
         "noise_bounds": _noise_bounds(e.noise_bounds),
         "seed": _inputs.seed(e.random_state),
-        "ski": _ski(e.ski, engine),
+        "ski": _ski(e.ski),
         "shared": not e.independent,
     }
 
@@ -157,14 +162,12 @@ def _noise_bounds(bounds: Any) -> tuple[float, float]:
     return float(bounds[0]), float(bounds[1])
 
 
-def _ski(options: dict[str, Any] | None, engine: str) -> dict[str, Any]:
+def _ski(options: dict[str, Any] | None) -> dict[str, Any]:
     given = options or {}
     for name in given:
         if name not in SKI_CONSTRAINTS:
             known = ", ".join(SKI_CONSTRAINTS)
             raise ValueError(f"unknown ski option {name!r}; known are: {known}")
     validate_parameter_constraints(SKI_CONSTRAINTS, given, caller_name="ski")
-    if given and engine != "ski":
-        raise ValueError("ski holds settings of the ski engine; give engine='ski' too.")
     options = {name: given.get(name) for name in SKI_CONSTRAINTS}
     return {**options, "exact_variance": _flag(options["exact_variance"])}

@@ -30,5 +30,5 @@ mod _raysum {
     #[pymodule_export]
     use super::model::{Model, fit};
     #[pymodule_export]
-    use super::settings::{names, preset};
+    use super::settings::{limits, names, preset};
 }

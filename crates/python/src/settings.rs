@@ -1,10 +1,13 @@
 //! Keyword arguments to a configuration: a preset, and changes to it.
 
 use crate::error::to_python;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use raysum::{Config, Directions, EngineChoice, Optimizer, Result, SkiOptions, SubKernel};
+use raysum::limits::{MAX_PROBES, MAX_SUB_KERNELS, MIN_GRID_POINTS, MIN_PROBES, MIN_SUBSET_ROWS};
+use raysum::{Config, ConfigPatch, Directions, EngineChoice, Error, Optimizer, Result, SubKernel};
 use serde_json::json;
 use std::collections::HashMap;
+use std::str::FromStr;
 
 /// What a fit is asked for; `None` leaves the preset's own.
 #[derive(FromPyObject)]
@@ -44,43 +47,42 @@ struct Ski {
 impl Settings {
     /// The preset with the changes that were asked for.
     pub(crate) fn config(&self) -> PyResult<Config> {
-        self.changed().map_err(to_python)
+        self.patch().and_then(|patch| patch.resolve(&self.model)).map_err(|error| match error {
+            Error::SkiSetting { .. } => PyValueError::new_err(
+                "ski holds settings of the ski engine; give engine='ski' too.",
+            ),
+            other => to_python(other),
+        })
     }
 
-    fn changed(&self) -> Result<Config> {
-        fn read<T: std::str::FromStr<Err = raysum::Error>>(
-            text: Option<&String>,
-            otherwise: T,
-        ) -> Result<T> {
-            text.map_or(Ok(otherwise), |text| text.parse())
-        }
-        let mut config = Config::preset(&self.model)?;
-        config.kernel = read::<SubKernel>(self.kernel.as_ref(), config.kernel)?;
-        config.degrees = read(self.degrees.as_ref(), config.degrees)?;
-        config.directions = read::<Directions>(self.directions.as_ref(), config.directions)?;
-        config.ard = self.ard.unwrap_or(config.ard);
-        config.learn_weights = self.learn_weights.unwrap_or(config.learn_weights);
-        config.learn_directions = self.learn_directions.unwrap_or(config.learn_directions);
-        config.shrinkage = self.shrinkage.parse()?;
-        config.engine = read::<EngineChoice>(self.engine.as_ref(), config.engine)?;
-        let ski = SkiOptions::default();
-        config.ski = SkiOptions {
-            grid: self.ski.grid.or(ski.grid),
-            probes: self.ski.probes.unwrap_or(ski.probes),
-            tolerance: self.ski.cg_tolerance.unwrap_or(ski.tolerance),
-            iterations: self.ski.cg_iterations.unwrap_or(ski.iterations),
-            exact_variance: self.ski.exact_variance.unwrap_or(ski.exact_variance),
-        };
-        config.optimizer = self.optimizer.parse::<Optimizer>()?;
-        config.subset = self.subset;
-        config.max_evaluations = self.max_evaluations;
-        config.starts = self.starts;
-        config.noise_bounds = self.noise_bounds;
-        config.seed = self.seed;
-        config.check()?;
-        config.check_ard(self.ard)?;
-        Ok(config)
+    fn patch(&self) -> Result<ConfigPatch> {
+        Ok(ConfigPatch {
+            kernel: parsed(self.kernel.as_deref())?,
+            degrees: parsed(self.degrees.as_deref())?,
+            directions: parsed(self.directions.as_deref())?,
+            ard: self.ard,
+            learn_weights: self.learn_weights,
+            learn_directions: self.learn_directions,
+            shrinkage: parsed(Some(&self.shrinkage))?,
+            engine: parsed(self.engine.as_deref())?,
+            grid: self.ski.grid,
+            probes: self.ski.probes,
+            cg_tolerance: self.ski.cg_tolerance,
+            cg_iterations: self.ski.cg_iterations,
+            exact_variance: self.ski.exact_variance,
+            optimizer: parsed(Some(&self.optimizer))?,
+            subset: self.subset,
+            max_evaluations: self.max_evaluations,
+            starts: Some(self.starts),
+            noise_bounds: Some(self.noise_bounds),
+            seed: Some(self.seed),
+        })
     }
+}
+
+/// A setting that Python writes as text.
+fn parsed<T: FromStr<Err = Error>>(text: Option<&str>) -> Result<Option<T>> {
+    text.map(str::parse).transpose()
 }
 
 /// The names that a setting can have, for each setting that has names.
@@ -95,6 +97,17 @@ pub(crate) fn names() -> HashMap<&'static str, Vec<&'static str>> {
         ("directions", firsts(&Directions::ALL)),
         ("engine", firsts(&EngineChoice::ALL)),
         ("optimizer", firsts(&Optimizer::ALL)),
+    ])
+}
+
+/// The smallest and the largest value of settings that have such limits.
+#[pyfunction]
+pub(crate) fn limits() -> HashMap<&'static str, (usize, Option<usize>)> {
+    HashMap::from([
+        ("n_projections", (1, Some(MAX_SUB_KERNELS))),
+        ("subset", (MIN_SUBSET_ROWS, None)),
+        ("grid", (MIN_GRID_POINTS, None)),
+        ("probes", (MIN_PROBES, Some(MAX_PROBES))),
     ])
 }
 

@@ -1,15 +1,18 @@
 //! What to fit, and how: one free configuration.
 
 mod degrees;
+mod patch;
 mod presets;
 mod shrinkage;
 
 pub use degrees::Degrees;
+pub use patch::ConfigPatch;
 pub use shrinkage::Shrinkage;
 
 use crate::engine::ski::SkiOptions;
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
+use crate::limits::MIN_SUBSET_ROWS;
 use crate::named;
 use crate::project::Directions;
 use serde::{Deserialize, Serialize};
@@ -132,38 +135,37 @@ fn no_shrinkage() -> Shrinkage {
 impl Config {
     /// Fails on settings that no data could be fitted with.
     pub fn check(&self) -> Result<()> {
-        let (low, high) = self.noise_bounds;
-        if !(low > 0.0 && low.is_finite()) {
-            let rule = "above 0";
-            return Err(Error::OutOfRange { name: "the lower noise bound", value: low, rule });
-        }
-        if !(high > low && high.is_finite()) {
-            let rule = "finite and above the lower one";
-            return Err(Error::OutOfRange { name: "the upper noise bound", value: high, rule });
-        }
+        Self::check_noise_bounds(self.noise_bounds)?;
         if self.learn_directions && self.ard {
             return Err(Error::TwoScales);
         }
         if self.starts == 0 {
-            return Err(Error::OutOfRange { name: "starts", value: 0.0, rule: "1 or more" });
+            let rule = "1 or more".into();
+            return Err(Error::OutOfRange { name: "starts", value: 0.0, rule });
         }
-        if let Some(rows @ 0..=1) = self.subset {
-            let rule = "2 rows or more";
+        if let Some(rows) = self.subset.filter(|rows| *rows < MIN_SUBSET_ROWS) {
+            let rule = format!("{MIN_SUBSET_ROWS} rows or more").into();
             return Err(Error::OutOfRange { name: "the subset", value: rows as f64, rule });
         }
         self.ski.check()?;
         if self.max_evaluations == Some(0) {
-            let rule = "1 or more";
+            let rule = "1 or more".into();
             return Err(Error::OutOfRange { name: "the limit of evaluations", value: 0.0, rule });
         }
         Ok(())
     }
 
-    /// Fails if a user asks for [`Config::ard`] to be off where that changes nothing: along the
-    /// axes, unless directions are learned from there.
-    pub fn check_ard(&self, asked: Option<bool>) -> Result<()> {
-        let along_axes = self.directions == Directions::Axes && !self.learn_directions;
-        if asked == Some(false) && along_axes { Err(Error::ArdAlongAxes) } else { Ok(()) }
+    /// Fails unless these can be [`Config::noise_bounds`].
+    pub fn check_noise_bounds((low, high): (f64, f64)) -> Result<()> {
+        if !(low > 0.0 && low.is_finite()) {
+            let rule = "above 0".into();
+            return Err(Error::OutOfRange { name: "the lower noise bound", value: low, rule });
+        }
+        if !(high > low && high.is_finite()) {
+            let rule = "finite and above the lower one".into();
+            return Err(Error::OutOfRange { name: "the upper noise bound", value: high, rule });
+        }
+        Ok(())
     }
 }
 

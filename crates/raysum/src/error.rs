@@ -1,5 +1,7 @@
 //! The one error type. Variants carry numbers (rows, columns, shapes); the sentence is made here.
 
+use crate::limits::{MAX_DENSE_ROWS, written};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// A result of this crate.
@@ -163,7 +165,13 @@ pub enum Error {
         /// The number.
         value: f64,
         /// What it must be.
-        rule: &'static str,
+        rule: Cow<'static, str>,
+    },
+    /// A setting of the SKI engine for another engine.
+    #[error("{setting} is a setting of the ski engine, which is not the engine chosen")]
+    SkiSetting {
+        /// The field of [`crate::ConfigPatch`].
+        setting: &'static str,
     },
     /// Hyperparameters that do not fit the model's configuration.
     #[error("{expected} {name} expected, {found} given")]
@@ -186,7 +194,8 @@ pub enum Error {
     /// The data spreads over so many length-scales that no small basis spans it.
     #[error(
         "the model's functions are too rough for the weight engine: too many features; use a \
-         smoother kernel, the ski engine, or the dense one (up to 30,000 rows)"
+         smoother kernel, the ski engine, or the dense one (up to {} rows)",
+        written(MAX_DENSE_ROWS)
     )]
     BasisTooLarge,
     /// Groups of columns that are not numbered in order.

@@ -9,6 +9,7 @@ mod error;
 mod file;
 mod fit;
 mod kernel;
+pub mod limits;
 mod linalg;
 mod memory;
 pub mod metrics;
@@ -26,7 +27,7 @@ mod spectrum;
 mod views;
 
 pub use checkpoint::Checkpoint;
-pub use config::{Config, Degrees, EngineChoice, Optimizer, Shrinkage};
+pub use config::{Config, ConfigPatch, Degrees, EngineChoice, Optimizer, Shrinkage};
 pub use data::{Dataset, Labels, Matrix, MatrixRef, RowStore};
 pub use engine::ski::SkiOptions;
 pub use error::{Error, Result};

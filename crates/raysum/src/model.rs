@@ -84,7 +84,7 @@ impl Prediction {
     /// Equal-tailed interval of a new observation with probability `level`: lower and upper ends.
     pub fn interval(&self, level: f64) -> Result<(Vec<f64>, Vec<f64>)> {
         if !(level > 0.0 && level < 1.0) {
-            let rule = "between 0 and 1";
+            let rule = "between 0 and 1".into();
             return Err(Error::OutOfRange { name: "the level", value: level, rule });
         }
         let z = two_sided_quantile(level);

@@ -287,11 +287,11 @@ impl Parameters {
                 return Err(Error::HyperparameterCount { name, expected, found: values.len() });
             }
             if let Some(&value) = values.iter().find(|v| !(v.is_finite() && **v > 0.0)) {
-                return Err(Error::OutOfRange { name, value, rule: "finite and above 0" });
+                return Err(Error::OutOfRange { name, value, rule: "finite and above 0".into() });
             }
         }
         if !(h.noise_variance.is_finite() && h.noise_variance > 0.0) {
-            let rule = "finite and above 0";
+            let rule = "finite and above 0".into();
             return Err(Error::OutOfRange {
                 name: "the noise variance",
                 value: h.noise_variance,
@@ -299,7 +299,8 @@ impl Parameters {
             });
         }
         if !h.mean.is_finite() {
-            return Err(Error::OutOfRange { name: "the mean", value: h.mean, rule: "finite" });
+            let rule = "finite".into();
+            return Err(Error::OutOfRange { name: "the mean", value: h.mean, rule });
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 use crate::data::Matrix;
 use crate::error::{Error, Result};
+use crate::limits::MAX_SPREAD_DIRECTIONS;
 use crate::linalg;
 use crate::named;
 use crate::optimize::{Lbfgs, lbfgs};
@@ -16,8 +17,6 @@ use std::str::FromStr;
 
 /// Entries of all projections together that are still handled (1.6 GB).
 const MOST_ENTRIES: usize = 200_000_000;
-/// Directions that can be spread: each is compared with each other (0.8 GB).
-const MOST_SPREAD: usize = 10_000;
 
 /// How directions are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -101,7 +100,7 @@ impl Projections {
     ) -> Result<Self> {
         let rows = degrees.iter().fold(0_usize, |sum, d| sum.saturating_add(*d));
         let spread_apart = matches!(directions, Directions::Diverse | Directions::Energy);
-        let too_many = spread_apart && rows > columns.max(MOST_SPREAD);
+        let too_many = spread_apart && rows > columns.max(MAX_SPREAD_DIRECTIONS);
         let too_large =
             directions != Directions::Axes && rows.saturating_mul(columns) > MOST_ENTRIES;
         if too_many || too_large {

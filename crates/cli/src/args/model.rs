@@ -3,8 +3,12 @@
 use super::YesNo;
 use super::ski::SkiArgs;
 use super::values::{noise_bounds, whole};
+use anyhow::anyhow;
 use clap::Args as ClapArgs;
-use raysum::{Config, Degrees, Directions, EngineChoice, Optimizer, Shrinkage, SubKernel};
+use raysum::limits::{MAX_SUB_KERNELS, MIN_SUBSET_ROWS};
+use raysum::{
+    Config, ConfigPatch, Degrees, Directions, EngineChoice, Error, Optimizer, Shrinkage, SubKernel,
+};
 
 /// Changes to a preset, and how to search.
 #[derive(Debug, ClapArgs)]
@@ -60,7 +64,8 @@ pub(crate) struct ModelArgs {
     /// [default: above 2,000 rows, start on half of them, at most 2,000 (then 10,000 above 20,000,
     /// and 100,000 above 300,000), finish on all]
     #[arg(
-        long, value_name = "ROWS", value_parser = whole(2, u64::MAX), allow_hyphen_values = true
+        long, value_name = "ROWS", value_parser = whole(MIN_SUBSET_ROWS as u64, u64::MAX),
+        allow_hyphen_values = true
     )]
     pub(crate) subset: Option<u64>,
 
@@ -103,33 +108,39 @@ pub(crate) struct ModelArgs {
 impl ModelArgs {
     /// The preset with the changes that were asked for.
     pub(crate) fn config(&self, preset: &str) -> anyhow::Result<Config> {
-        let mut config = Config::preset(preset)?;
-        if let Some(degrees) = self.projections.as_ref().or(self.degrees.as_ref()) {
-            config.degrees = degrees.clone();
+        self.patch().resolve(preset).map_err(|error| match error {
+            Error::SkiSetting { setting } => {
+                let option = setting.replace('_', "-");
+                anyhow!("--{option} is a setting of the ski engine; add --engine ski")
+            }
+            other => other.into(),
+        })
+    }
+
+    fn patch(&self) -> ConfigPatch {
+        ConfigPatch {
+            kernel: self.kernel,
+            degrees: self.projections.as_ref().or(self.degrees.as_ref()).cloned(),
+            directions: self.directions,
+            ard: self.ard.map(YesNo::is_yes),
+            learn_weights: self.learn_weights.map(YesNo::is_yes),
+            learn_directions: self.learn_directions.map(YesNo::is_yes),
+            shrinkage: self.shrinkage,
+            engine: self.engine,
+            optimizer: Some(self.optimizer),
+            subset: self.subset.map(|rows| rows as usize),
+            max_evaluations: self.max_evaluations.map(|n| n as usize),
+            starts: Some(self.starts),
+            noise_bounds: Some(self.noise_bounds),
+            seed: Some(self.seed),
+            ..self.ski.patch()
         }
-        config.kernel = self.kernel.unwrap_or(config.kernel);
-        config.directions = self.directions.unwrap_or(config.directions);
-        config.ard = self.ard.map_or(config.ard, YesNo::is_yes);
-        config.learn_weights = self.learn_weights.map_or(config.learn_weights, YesNo::is_yes);
-        let learn = self.learn_directions.map(YesNo::is_yes);
-        config.learn_directions = learn.unwrap_or(config.learn_directions);
-        config.shrinkage = self.shrinkage.unwrap_or(config.shrinkage);
-        config.engine = self.engine.unwrap_or(config.engine);
-        config.subset = self.subset.map(|rows| rows as usize);
-        config.optimizer = self.optimizer;
-        config.max_evaluations = self.max_evaluations.map(|n| n as usize);
-        config.starts = self.starts;
-        config.noise_bounds = self.noise_bounds;
-        config.seed = self.seed;
-        self.ski.apply(&mut config)?;
-        config.check()?;
-        config.check_ard(self.ard.map(YesNo::is_yes))?;
-        Ok(config)
     }
 }
 
 fn ones(j: &str) -> Result<Degrees, String> {
-    format!("{j}x1").parse().map_err(|_| "write a number from 1 to 1000000, or d".to_string())
+    let rule = |_| format!("write a number from 1 to {MAX_SUB_KERNELS}, or d");
+    format!("{j}x1").parse().map_err(rule)
 }
 
 #[cfg(test)]
@@ -183,25 +194,6 @@ mod tests {
         assert_eq!(config("--model rpa-1-ski"), config("--model rpa-1 --engine ski"));
         assert_eq!(config("-J d").degrees, "dx1".parse().unwrap());
         assert_eq!(config("-J 7").degrees, "7x1".parse().unwrap());
-    }
-
-    #[test]
-    fn length_scales_per_column_cannot_be_declined_along_the_axes() {
-        for name in ["rbf-ard", "imq-ard", "gam"] {
-            let mut config = Config::preset(name).unwrap();
-            config.ard = false;
-            let found = config.check_ard(Some(false));
-            assert!(matches!(found, Err(raysum::Error::ArdAlongAxes)), "{name}");
-            config.check_ard(None).unwrap();
-            config.check_ard(Some(true)).unwrap();
-            config.learn_directions = true;
-            config.check_ard(Some(false)).unwrap();
-        }
-        for name in ["dpa-ard", "rpa-ard", "dpa", "ppr"] {
-            Config::preset(name).unwrap().check_ard(Some(false)).unwrap();
-        }
-        // Those that a preset leaves out are not declined.
-        config("--model dpa --directions axes -J 3");
         config("--model gam --ard no --learn-directions yes");
     }
 }

@@ -2,7 +2,8 @@
 
 use super::values::number;
 use clap::Args as ClapArgs;
-use raysum::{Config, EngineChoice, SkiOptions};
+use raysum::ConfigPatch;
+use raysum::limits::{MAX_PROBES, MIN_GRID_POINTS, MIN_PROBES, written};
 
 /// What only the SKI engine has.
 #[derive(Debug, ClapArgs)]
@@ -10,15 +11,17 @@ use raysum::{Config, EngineChoice, SkiOptions};
 pub(crate) struct SkiArgs {
     /// Grid points per view, from 16 [default: as many as interpolation needs to be accurate]
     #[arg(
-        long, value_name = "POINTS", value_parser = number::<usize>("a whole number, 16 or more"),
-        allow_hyphen_values = true
+        long, value_name = "POINTS", allow_hyphen_values = true,
+        value_parser = number::<usize>(format!("a whole number, {MIN_GRID_POINTS} or more"))
     )]
     pub(crate) grid: Option<usize>,
 
     /// Random probes for the likelihood's estimate [default: 15]
     #[arg(
-        long, value_name = "N", value_parser = number::<usize>("a whole number from 2 to 10,000"),
-        allow_hyphen_values = true
+        long, value_name = "N", allow_hyphen_values = true,
+        value_parser = number::<usize>(
+            format!("a whole number from {MIN_PROBES} to {}", written(MAX_PROBES))
+        )
     )]
     pub(crate) probes: Option<usize>,
 
@@ -42,27 +45,15 @@ pub(crate) struct SkiArgs {
 }
 
 impl SkiArgs {
-    /// Writes what was asked for to a configuration; fails if its engine is another one.
-    pub(crate) fn apply(&self, config: &mut Config) -> anyhow::Result<()> {
-        let given = [
-            ("--grid", self.grid.is_some()),
-            ("--probes", self.probes.is_some()),
-            ("--cg-tolerance", self.cg_tolerance.is_some()),
-            ("--cg-iterations", self.cg_iterations.is_some()),
-            ("--exact-variance", self.exact_variance),
-        ];
-        let first = given.iter().find(|(_, given)| *given);
-        if let (Some((name, _)), true) = (first, config.engine != EngineChoice::Ski) {
-            anyhow::bail!("{name} is a setting of the ski engine; add --engine ski");
+    /// The changes that were asked for.
+    pub(super) fn patch(&self) -> ConfigPatch {
+        ConfigPatch {
+            grid: self.grid,
+            probes: self.probes,
+            cg_tolerance: self.cg_tolerance,
+            cg_iterations: self.cg_iterations,
+            exact_variance: self.exact_variance.then_some(true),
+            ..ConfigPatch::default()
         }
-        let SkiOptions { grid, probes, tolerance, iterations, .. } = SkiOptions::default();
-        config.ski = SkiOptions {
-            grid: self.grid.or(grid),
-            probes: self.probes.unwrap_or(probes),
-            tolerance: self.cg_tolerance.unwrap_or(tolerance),
-            iterations: self.cg_iterations.unwrap_or(iterations),
-            exact_variance: self.exact_variance,
-        };
-        Ok(())
     }
 }

@@ -4,6 +4,7 @@
 //! for an unknown option, and the parser never gets to say what is wrong with it.
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use raysum::Config;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -23,9 +24,9 @@ where
     }
 }
 
-/// A number whose bounds the library knows; `rule` is what it must be.
+/// A number whose bounds the library checks; `rule` is what it must be.
 pub(super) fn number<T: FromStr>(
-    rule: &'static str,
+    rule: impl Display + Clone + Send + Sync + 'static,
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
     move |text| text.trim().parse().map_err(|_| format!("must be {rule}"))
 }
@@ -45,7 +46,7 @@ pub(super) fn noise_bounds(text: &str) -> Result<(f64, f64), String> {
     let number = |part: &str| part.trim().parse::<f64>().ok();
     text.split_once(',')
         .and_then(|(low, high)| Some((number(low)?, number(high)?)))
-        .filter(|(low, high)| *low > 0.0 && high > low && high.is_finite())
+        .filter(|bounds| Config::check_noise_bounds(*bounds).is_ok())
         .ok_or("write two numbers, the lower above 0: 1e-4,10".to_string())
 }
 

@@ -9,6 +9,7 @@ use crate::splits::{self, Split};
 use crate::{output, style, tables};
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
+use raysum::limits::MAX_DENSE_ROWS;
 use raysum::{Config, Standard, available_memory};
 use raysum_table::{TrainingTable, target_names};
 use serde_json::{Value, json};
@@ -126,9 +127,7 @@ fn cross_validate(
 /// that is no concern. Each fit by itself finds out whether it has enough; together they would find
 /// out too late.
 fn side_by_side(rows: usize) -> Option<usize> {
-    /// From here on the dense engine is out of the question.
-    const MOST_DENSE_ROWS: usize = 30_000;
-    if rows > MOST_DENSE_ROWS {
+    if rows > MAX_DENSE_ROWS {
         return None;
     }
     // At most 21 GB.

@@ -1,6 +1,7 @@
 //! How many sub-kernels a model has, and of which degree, as text that users write.
 
 use crate::error::{Error, Result};
+use crate::limits::MAX_SUB_KERNELS;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -64,9 +65,7 @@ impl Degrees {
 impl FromStr for Degrees {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
-        // A model of a million sub-kernels is a typing error; refuse it before it fills memory.
-        const MOST: usize = 1_000_000;
-        let number = |text: &str| text.parse().ok().filter(|n| (1..=MOST).contains(n));
+        let number = |text: &str| text.parse().ok().filter(|n| (1..=MAX_SUB_KERNELS).contains(n));
         let count = |part: &str| match (part.trim(), part.trim().split_once("..")) {
             ("d", _) => Some(Count::Columns),
             (_, Some((least, most))) => {
@@ -78,7 +77,7 @@ impl FromStr for Degrees {
         let group = |part: &str| {
             let (j, d) = part.split_once('x')?;
             let (j, d) = (count(j)?, count(d)?);
-            (j.resolve(1) * d.resolve(1) <= MOST).then_some((j, d))
+            (j.resolve(1) * d.resolve(1) <= MAX_SUB_KERNELS).then_some((j, d))
         };
         let groups: Option<Vec<_>> = text.split(',').map(group).collect();
         groups.map(Self).ok_or_else(|| Error::Degrees { text: text.into() })

@@ -4,11 +4,9 @@ use super::dense::{self, Dense};
 use super::weight::{self, FeatureMap, Use, Weight};
 use super::{Conditioned, Engine, Evaluation, Observations, Prior, Resumable};
 use crate::error::{Error, Result};
+use crate::limits::{MAX_DENSE_ROWS, MAX_FEATURES};
 use crate::scale::StandardRows;
 use std::borrow::Cow;
-
-/// Features beyond which even many rows are no reason to go on (their Gram matrix takes 3 GB).
-const MOST_FEATURES: usize = 20_000;
 
 /// Rows from which a search does without the dense engine (a minute per evaluation at 15,000) if
 /// the other one can express its start: a trial with so many times the features of the start, and
@@ -39,10 +37,10 @@ impl<'a> Auto<'a> {
     /// The weight engine's feature map, where that engine is the cheaper one (or the only one).
     fn map(&self, prior: &Prior, wanted: Use) -> Result<Option<FeatureMap>> {
         let rows = self.weight.rows.len();
-        let too_large = rows > dense::MOST_ROWS;
+        let too_large = rows > MAX_DENSE_ROWS;
         let known = self.features.filter(|_| wanted == Use::Likelihood && rows > DENSE_SLOW);
         let limit =
-            if too_large { MOST_FEATURES } else { break_even(rows, prior.kernel.views.rows()) };
+            if too_large { MAX_FEATURES } else { break_even(rows, prior.kernel.views.rows()) };
         let limit = known.map_or(limit, |p| limit.min(FEATURES_FREE.max(FEATURES_GROW * p)));
         match self.weight.feature_map_below(prior, wanted, limit) {
             Ok(map) if map.len() <= limit => Ok(Some(map)),
@@ -78,7 +76,7 @@ fn break_even(rows: usize, views: usize) -> usize {
 
 /// The dense engine for these rows, unless they are too many.
 pub(crate) fn dense(rows: &StandardRows<'_>, observations: Observations) -> Result<Dense> {
-    if rows.len() > dense::MOST_ROWS {
+    if rows.len() > MAX_DENSE_ROWS {
         return Err(Error::TooManyRows { rows: rows.len() });
     }
     Dense::require_memory(rows.len())?;

@@ -24,9 +24,6 @@ use crate::linalg::{self, Threads};
 use crate::memory;
 use std::sync::Arc;
 
-/// Rows beyond which n × n matrices take too much memory (two of them take 14 GB).
-pub(super) const MOST_ROWS: usize = 30_000;
-
 /// The engine's name.
 pub(crate) const NAME: &str = "dense";
 

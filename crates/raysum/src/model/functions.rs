@@ -68,7 +68,7 @@ impl<'m> Functions<'m> {
         let last = u32::try_from(count).map_err(|_| Error::OutOfRange {
             name: "the number of functions",
             value: count as f64,
-            rule: "below 4294967296",
+            rule: "below 4294967296".into(),
         })?;
         if last > 0 {
             // They are all of the same size.

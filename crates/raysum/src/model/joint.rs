@@ -26,7 +26,7 @@ impl Model {
     ) -> Result<(Vec<f64>, Matrix)> {
         let x = self.check(x)?;
         if j >= self.prior().kernel.all().end {
-            let rule = "below the number of sub-kernels";
+            let rule = "below the number of sub-kernels".into();
             return Err(Error::OutOfRange { name: "the component", value: j as f64, rule });
         }
         let components = self.ability(self.posterior.components(), "components")?;

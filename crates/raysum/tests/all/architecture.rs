@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 25] = [
+const ORDER: [&str; 26] = [
+    "limits",
     "error",
     "memory",
     "named",

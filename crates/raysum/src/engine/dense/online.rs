@@ -1,10 +1,11 @@
 //! Rows that come later, or go. The dense engine keeps its rows, projected, and factorises anew:
 //! exact like everything here, and as slow as a first time.
 
-use super::{Dense, DensePosterior, MOST_ROWS};
+use super::{Dense, DensePosterior};
 use crate::data::{Labels, Matrix};
 use crate::engine::{Change, Conditioned, Observations, Posterior, Prior, RowChanges, Rows};
 use crate::error::{Error, Result};
+use crate::limits::MAX_DENSE_ROWS;
 use crate::linalg::Threads;
 use crate::views::Views;
 use std::sync::Arc;
@@ -67,7 +68,7 @@ impl RowChanges for DensePosterior {
         if n == 0 {
             return Err(Error::TooFewRows { rows: 0 });
         }
-        if n > MOST_ROWS {
+        if n > MAX_DENSE_ROWS {
             return Err(Error::RefitDue);
         }
         Dense::require_memory(n)?;

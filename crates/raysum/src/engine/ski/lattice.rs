@@ -8,7 +8,9 @@ use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
 
 /// Cells between the outermost training row and the end of the stored nodes.
-pub(super) const MARGIN: usize = 4;
+const MARGIN: usize = 4;
+// The smallest grid leaves at least half of its nodes to the data between the margins.
+const _: () = assert!(crate::limits::MIN_GRID_POINTS >= 4 * MARGIN);
 /// The finest automatic spacing.
 const FINEST: f64 = 1e-3;
 /// Nodes that interpolate a point.

@@ -1,12 +1,9 @@
 //! The settings of the engine.
 
-use super::lattice;
 use super::solve::Limits;
 use crate::error::{Error, Result};
+use crate::limits::{MAX_PROBES, MIN_GRID_POINTS, MIN_PROBES, written};
 use serde::{Deserialize, Serialize};
-
-/// More probes than these would be a typing error, and fill the memory.
-const MORE_PROBES: usize = 10_001;
 
 /// How the engine works; the defaults suit most data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,21 +31,23 @@ impl Default for SkiOptions {
 impl SkiOptions {
     /// Fails on settings that nothing could be computed with.
     pub fn check(&self) -> Result<()> {
-        let least = 4 * lattice::MARGIN;
         let out = |name, value: f64, rule| Err(Error::OutOfRange { name, value, rule });
-        match self {
-            Self { grid: Some(nodes), .. } if *nodes < least => {
-                out("the grid", *nodes as f64, "16 points or more")
-            }
-            Self { probes: 0..=1, .. } | Self { probes: MORE_PROBES.., .. } => {
-                out("the number of probes", self.probes as f64, "2 or more, and at most 10,000")
-            }
-            Self { tolerance, .. } if !(*tolerance > 0.0 && *tolerance < 1.0) => {
-                out("the tolerance of conjugate gradients", *tolerance, "between 0 and 1")
-            }
-            Self { iterations: 0, .. } => out("the limit of conjugate gradients", 0.0, "1 or more"),
-            _ => Ok(()),
+        if let Some(nodes) = self.grid.filter(|nodes| *nodes < MIN_GRID_POINTS) {
+            let rule = format!("{MIN_GRID_POINTS} points or more").into();
+            return out("the grid", nodes as f64, rule);
         }
+        if !(MIN_PROBES..=MAX_PROBES).contains(&self.probes) {
+            let rule = format!("{MIN_PROBES} or more, and at most {}", written(MAX_PROBES)).into();
+            return out("the number of probes", self.probes as f64, rule);
+        }
+        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
+            let rule = "between 0 and 1".into();
+            return out("the tolerance of conjugate gradients", self.tolerance, rule);
+        }
+        if self.iterations == 0 {
+            return out("the limit of conjugate gradients", 0.0, "1 or more".into());
+        }
+        Ok(())
     }
 
     pub(super) fn limits(&self) -> Limits {

@@ -13,6 +13,7 @@ use crate::engine::{
     Change, Conditioned, Mergeable, Posterior, Prior, RowChanges, Rows, Statistics, Summary, Tensor,
 };
 use crate::error::{Error, Result};
+use crate::limits::MAX_FEATURES;
 use crate::linalg::Threads;
 use crate::scale::StandardRows;
 use std::sync::Arc;
@@ -24,8 +25,6 @@ const NEGLIGIBLE: f64 = 2.0 * NATS;
 const FINER: f64 = 0.01;
 /// Features are not exact enough to tell a smaller share of a sub-kernel's variance from 0.
 const RESOLUTION: f64 = 1e-8;
-/// Features beyond which a basis is not extended.
-const MOST_FEATURES: usize = 20_000;
 
 /// The share of a sub-kernel's variance that features may leave out at a row which they express.
 fn negligible_share(prior: &Prior) -> f64 {
@@ -153,7 +152,7 @@ impl WeightPosterior {
             news[view] = Some((occupancy, FINER * most / points.len() as f64));
         }
         let (map, places) = self.map.extended(&news)?;
-        if map.len() > MOST_FEATURES {
+        if map.len() > MAX_FEATURES {
             return Err(Error::RefitDue);
         }
         let statistics = statistics.widen(&places, map.len());

@@ -1,0 +1,145 @@
+//! A configuration as users write it: a preset by name, and changes to it.
+
+use super::{Config, Degrees, EngineChoice, Optimizer, Shrinkage};
+use crate::engine::ski::SkiOptions;
+use crate::error::{Error, Result};
+use crate::kernel::SubKernel;
+use crate::project::Directions;
+
+/// Changes to a preset; `None` keeps what the preset has. The command line and Python both fill one,
+/// so that a setting means the same in both.
+///
+/// ```
+/// use raysum::ConfigPatch;
+/// let patch = ConfigPatch { seed: Some(7), ..ConfigPatch::default() };
+/// assert_eq!(patch.resolve("gam")?.seed, 7);
+/// # Ok::<(), raysum::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ConfigPatch {
+    /// See [`Config::kernel`].
+    pub kernel: Option<SubKernel>,
+    /// See [`Config::degrees`].
+    pub degrees: Option<Degrees>,
+    /// See [`Config::directions`].
+    pub directions: Option<Directions>,
+    /// See [`Config::ard`].
+    pub ard: Option<bool>,
+    /// See [`Config::learn_weights`].
+    pub learn_weights: Option<bool>,
+    /// See [`Config::learn_directions`].
+    pub learn_directions: Option<bool>,
+    /// See [`Config::shrinkage`].
+    pub shrinkage: Option<Shrinkage>,
+    /// See [`Config::engine`].
+    pub engine: Option<EngineChoice>,
+    /// See [`SkiOptions::grid`].
+    pub grid: Option<usize>,
+    /// See [`SkiOptions::probes`].
+    pub probes: Option<usize>,
+    /// See [`SkiOptions::tolerance`].
+    pub cg_tolerance: Option<f64>,
+    /// See [`SkiOptions::iterations`].
+    pub cg_iterations: Option<usize>,
+    /// See [`SkiOptions::exact_variance`].
+    pub exact_variance: Option<bool>,
+    /// See [`Config::optimizer`].
+    pub optimizer: Option<Optimizer>,
+    /// See [`Config::subset`].
+    pub subset: Option<usize>,
+    /// See [`Config::max_evaluations`].
+    pub max_evaluations: Option<usize>,
+    /// See [`Config::starts`].
+    pub starts: Option<u32>,
+    /// See [`Config::noise_bounds`].
+    pub noise_bounds: Option<(f64, f64)>,
+    /// See [`Config::seed`].
+    pub seed: Option<u64>,
+}
+
+impl ConfigPatch {
+    /// The preset with the changes. Fails on settings that no data could be fitted with, and on those
+    /// that would have no effect.
+    pub fn resolve(&self, preset: &str) -> Result<Config> {
+        let preset = Config::preset(preset)?;
+        let config = Config {
+            kernel: self.kernel.unwrap_or(preset.kernel),
+            degrees: self.degrees.clone().unwrap_or(preset.degrees),
+            directions: self.directions.unwrap_or(preset.directions),
+            ard: self.ard.unwrap_or(preset.ard),
+            learn_weights: self.learn_weights.unwrap_or(preset.learn_weights),
+            learn_directions: self.learn_directions.unwrap_or(preset.learn_directions),
+            shrinkage: self.shrinkage.unwrap_or(preset.shrinkage),
+            engine: self.engine.unwrap_or(preset.engine),
+            ski: SkiOptions {
+                grid: self.grid.or(preset.ski.grid),
+                probes: self.probes.unwrap_or(preset.ski.probes),
+                tolerance: self.cg_tolerance.unwrap_or(preset.ski.tolerance),
+                iterations: self.cg_iterations.unwrap_or(preset.ski.iterations),
+                exact_variance: self.exact_variance.unwrap_or(preset.ski.exact_variance),
+            },
+            optimizer: self.optimizer.unwrap_or(preset.optimizer),
+            subset: self.subset.or(preset.subset),
+            max_evaluations: self.max_evaluations.or(preset.max_evaluations),
+            starts: self.starts.unwrap_or(preset.starts),
+            noise_bounds: self.noise_bounds.unwrap_or(preset.noise_bounds),
+            seed: self.seed.unwrap_or(preset.seed),
+        };
+        if let (Some(setting), true) = (self.ski_setting(), config.engine != EngineChoice::Ski) {
+            return Err(Error::SkiSetting { setting });
+        }
+        config.check()?;
+        let along_axes = config.directions == Directions::Axes && !config.learn_directions;
+        if self.ard == Some(false) && along_axes {
+            return Err(Error::ArdAlongAxes);
+        }
+        Ok(config)
+    }
+
+    /// The first change to what only the SKI engine has.
+    fn ski_setting(&self) -> Option<&'static str> {
+        let given = [
+            ("grid", self.grid.is_some()),
+            ("probes", self.probes.is_some()),
+            ("cg_tolerance", self.cg_tolerance.is_some()),
+            ("cg_iterations", self.cg_iterations.is_some()),
+            ("exact_variance", self.exact_variance.is_some()),
+        ];
+        given.into_iter().find_map(|(name, given)| given.then_some(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn length_scales_per_column_cannot_be_declined_along_the_axes() {
+        let declined = ConfigPatch { ard: Some(false), ..ConfigPatch::default() };
+        for name in ["rbf-ard", "imq-ard", "gam"] {
+            let found = declined.resolve(name);
+            assert!(matches!(found, Err(Error::ArdAlongAxes)), "{name}");
+            ConfigPatch { ard: Some(true), ..ConfigPatch::default() }.resolve(name).unwrap();
+            ConfigPatch { learn_directions: Some(true), ..declined.clone() }.resolve(name).unwrap();
+        }
+        for name in ["dpa-ard", "rpa-ard", "dpa", "ppr"] {
+            declined.resolve(name).unwrap();
+        }
+        // Those that a preset leaves out are not declined.
+        let axes = ConfigPatch { directions: Some(Directions::Axes), ..ConfigPatch::default() };
+        axes.resolve("dpa").unwrap();
+    }
+
+    #[test]
+    fn settings_of_the_ski_engine_need_that_engine() {
+        let patch = ConfigPatch { exact_variance: Some(true), ..ConfigPatch::default() };
+        let e = patch.resolve("rpa-1").unwrap_err().to_string();
+        assert_eq!(
+            e,
+            "exact_variance is a setting of the ski engine, which is not the engine chosen"
+        );
+        assert!(patch.resolve("rpa-1-ski").unwrap().ski.exact_variance);
+        let ski = ConfigPatch { engine: Some(EngineChoice::Ski), ..patch };
+        assert!(ski.resolve("rpa-1").unwrap().ski.exact_variance);
+    }
+}
