@@ -1,5 +1,6 @@
-"""The tutorial and the README show code that runs, and what it prints."""
+"""README and the pages in `docs/` show code that runs, what it prints, and measured numbers."""
 
+import csv
 import re
 import warnings
 from contextlib import redirect_stdout
@@ -33,8 +34,17 @@ def alike(printed, shown):
     return all(abs(a - b) <= TOLERANCE * max(abs(a), abs(b)) + 0.021 for a, b in pairs)
 
 
-@pytest.mark.parametrize(("document", "least"), [("docs/tutorial.md", 15), ("README.md", 1)])
-def test_code_in_documents(document, least, tmp_path, monkeypatch):
+def documents():
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    return [page.relative_to(ROOT).as_posix() for page in [ROOT / "README.md", *pages]]
+
+
+#: The least number of blocks of Python in a document.
+LEAST = {"README.md": 1, "docs/tutorial.md": 15}
+
+
+@pytest.mark.parametrize("document", documents())
+def test_code_in_documents(document, tmp_path, monkeypatch):
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
     text = (ROOT / document).read_text()
@@ -49,7 +59,45 @@ def test_code_in_documents(document, least, tmp_path, monkeypatch):
             assert alike(out.getvalue(), shown), f"{code}\nprints\n{out.getvalue()}not\n{shown}"
         done += 1
     pyplot.close("all")
-    assert done >= least, f"{document} has {done} blocks of Python"
+    assert done >= LEAST.get(document, 0), f"{document} has {done} blocks of Python"
+
+
+@pytest.mark.parametrize(
+    "document", [*documents(), "CONTRIBUTING.md", "bench/README.md", "experiments/README.md"]
+)
+def test_links_lead_somewhere(document):
+    place = ROOT / document
+    for link in re.findall(r"\]\((?!https?:)([^)]*)\)", place.read_text()):
+        file, _, heading = link.partition("#")
+        target = place.parent / file if file else place
+        assert target.exists(), f"{document}: {link}"
+        if heading:
+            lines = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
+            anchors = [re.sub(r"[^\w -]", "", line).lower().replace(" ", "-") for line in lines]
+            assert heading in anchors, f"{document}: {link}"
+
+
+def test_every_page_is_in_the_index():
+    index = (ROOT / "docs" / "README.md").read_text()
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name == "README.md" or f"({page.name})" in index, page.name
+
+
+def test_accuracy_is_what_was_measured():
+    with (ROOT / "experiments/2026-11-16/uci-summary.csv").open() as file:
+        summary = {(line["set"], line["model"]): line for line in csv.DictReader(file)}
+    rows = re.findall(
+        r"^\| (\w+) \| [\d,]+ \| \d+ \| (.*) \|$",
+        (ROOT / "docs/accuracy.md").read_text(),
+        re.MULTILINE,
+    )
+    assert len(rows) == 16
+    for name, cells in rows:
+        shown = [cell.strip(" *%") for cell in cells.split("|")]
+        rbf, gam, dpa = (summary[name, model] for model in ("rbf-ard", "gam", "dpa-ard"))
+        measured = [f"{float(line['rmse_mean']):.3f}" for line in (rbf, gam, dpa)]
+        paper = [f"{float(line['paper_mean']):.2f}" for line in (rbf, dpa)]
+        assert shown == [*measured, *paper, f"{100 * float(dpa['coverage95']):.0f}"], name
 
 
 def test_a_number_that_is_off_is_seen():

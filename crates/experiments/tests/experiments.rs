@@ -236,7 +236,7 @@ fn the_lines_in_documents_work() {
     const START: &str = "cargo run --release -p raysum-experiments -- ";
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut seen = 0;
-    for document in ["README.md", "experiments/README.md"] {
+    for document in ["docs/accuracy.md", "experiments/README.md"] {
         let text = std::fs::read_to_string(root.join(document)).unwrap();
         for line in text.lines().filter_map(|line| line.trim().strip_prefix(START)) {
             let line = line.split('#').next().unwrap();

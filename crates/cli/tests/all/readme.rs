@@ -1,7 +1,7 @@
-//! The README's shell lines are run as they stand. (Those of the paper's experiments are run by the tests of
-//! that program.)
+//! The shell lines of README and of the pages in `docs/` are run as they stand. (Those of the paper's
+//! experiments are run by the tests of that program.)
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// How lines of the experiments begin.
@@ -22,31 +22,48 @@ fn shell_lines(text: &str) -> Vec<&str> {
     lines
 }
 
-#[test]
-fn every_shell_line_of_the_readme_works() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-    let text = std::fs::read_to_string(readme).unwrap();
+/// README and every page in `docs/`.
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let pages = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let pages = pages.filter(|page| page.extension().is_some_and(|end| end == "md"));
+    std::iter::once(root.join("README.md")).chain(pages).collect()
+}
+
+/// Runs the lines of a document in a folder of its own, and returns how many there are.
+fn run_lines(document: &Path) -> usize {
+    let text = std::fs::read_to_string(document).unwrap();
     let mut lines = shell_lines(&text);
     lines.retain(|line| !line.starts_with(EXPERIMENTS));
-    assert!(lines.len() >= 5, "only {} lines were found", lines.len());
     let folder = tempfile::tempdir().unwrap();
     let binary = Path::new(env!("CARGO_BIN_EXE_raysum")).parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
-    for line in lines {
+    for &line in &lines {
         let out = Command::new("sh")
             .args(["-ec", line])
             .current_dir(&folder)
             .env("PATH", &path)
             .output()
             .unwrap();
-        assert!(out.status.success(), "{line}\n{}", String::from_utf8_lossy(&out.stderr));
+        let stderr = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "{}: {line}\n{stderr}", document.display());
     }
-    let out = std::fs::read_to_string(folder.path().join("out.csv")).unwrap();
-    assert_eq!(out.lines().count(), 393);
-    assert!(out.starts_with("mean,std,lower,upper,extrapolation\n"));
-    let functions = std::fs::read_to_string(folder.path().join("functions.csv")).unwrap();
-    assert_eq!(functions.lines().count(), 393);
-    assert!(functions.starts_with("sample_0,sample_1,"));
+    for (name, start) in [
+        ("out.csv", "mean,std,lower,upper,extrapolation\n"),
+        ("functions.csv", "sample_0,sample_1,"),
+    ] {
+        if let Ok(written) = std::fs::read_to_string(folder.path().join(name)) {
+            assert_eq!(written.lines().count(), 393, "{}: {name}", document.display());
+            assert!(written.starts_with(start), "{}: {name}", document.display());
+        }
+    }
+    lines.len()
+}
+
+#[test]
+fn every_shell_line_of_the_documents_works() {
+    let lines: usize = documents().iter().map(|document| run_lines(document)).sum();
+    assert!(lines >= 20, "only {lines} lines were found");
 }
 
 /// The table the README shows is the one the demo prints: the words to the letter, the numbers to
