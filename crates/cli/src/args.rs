@@ -1,5 +1,5 @@
-//! The command line as the user types it. Names and numbers are checked here, so that a wrong one
-//! ends with code 2 and the usage; files are not looked at yet.
+//! The command line as the user types it. Names and numbers are checked here, so that an invalid one
+//! ends with code 2 and the usage; files are not opened yet.
 
 mod model;
 mod online;
@@ -16,12 +16,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use values::{file, folder, model_file, open_unit, share, whole};
 
-/// Gaussian-process regression by sums of one-dimensional views of the data: a prediction and an
-/// interval for every row of a table.
+/// Gaussian-process regression by sums of functions of one-dimensional projections: a prediction
+/// and an interval for every row of a table.
 #[derive(Debug, Parser)]
 #[command(name = "raysum", version, max_term_width = 100)]
 pub(crate) struct Args {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
 
@@ -40,17 +40,17 @@ pub(crate) enum Command {
     Sample(SampleArgs),
     /// Compare models on a table by cross-validation
     Evaluate(EvaluateArgs),
-    /// Take more rows into a saved model, or some out of it, without fitting again
+    /// Add rows to a saved model, or remove rows, without fitting again
     Update(UpdateArgs),
-    /// Take what a model needs to know of a table, for `merge`: shard by shard, anywhere
+    /// Compute the statistics of a shard of the rows for `merge`, on any machine
     Stats(StatsArgs),
-    /// Take the rows of such shards into a model
+    /// Add the rows of shards to a model, from their statistics
     Merge(MergeArgs),
-    /// Show what a saved model holds: hyperparameters, relevance of each column, noise, origin
+    /// Show a saved model: hyperparameters, relevance of each column, noise, origin
     Inspect(InspectArgs),
-    /// Fit, score, save, predict and draw, on a bundled table of cars
+    /// Fit, score, save, predict and plot a bundled table of cars
     Demo(DemoArgs),
-    /// Say where the paper's experiments are
+    /// Name the program that runs the paper's experiments
     #[command(hide = true)]
     Reproduce(ReproduceArgs),
 }
@@ -75,21 +75,21 @@ pub(crate) struct TableArgs {
     )]
     pub(crate) target: Option<String>,
 
-    /// The targets as a .npy file of their own, if the table is a .npy file without them
+    /// A separate .npy file with the targets, if the table is a .npy file without them
     #[arg(long, value_name = "FILE", value_parser = file())]
     pub(crate) y: Option<PathBuf>,
 
-    /// A column with the weight of each row: a row of weight 2 has half the noise variance of a row
-    /// of weight 1; a common factor changes nothing else
+    /// A column with sample weights: a row of weight 2 has half the noise variance of a row of weight
+    /// 1; a common factor changes only the reported noise
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub(crate) weights: Option<String>,
 
     /// A column with the known standard deviation of each row's noise, in the target's units; noise
-    /// that the fit finds comes on top
+    /// that the fit estimates is added to it
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub(crate) noise_std: Option<String>,
 
-    /// Predict from these columns alone (names or positions, separated by commas)
+    /// Predict from these columns only (names or positions, separated by commas)
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) columns: Vec<String>,
 
@@ -100,8 +100,8 @@ pub(crate) struct TableArgs {
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
 
-    /// How much memory the table may take, such as 500MB or 2GB: a larger one is put into a temporary
-    /// file (in TMPDIR), and the result is the same [default: half of what is free]
+    /// Memory that the table may take, such as 500MB or 2GB; a larger table is put into a temporary
+    /// file (in TMPDIR), with the same result [default: half of the free memory]
     #[arg(
         long, value_name = "SIZE", value_parser = crate::memory::size, allow_hyphen_values = true
     )]
@@ -111,7 +111,7 @@ pub(crate) struct TableArgs {
 /// How a table is read.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ReadArgs {
-    /// Whether the first line names the columns [default: found out from the file]
+    /// Whether the first line names the columns [default: detected]
     #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) header: Option<YesNo>,
 
@@ -119,8 +119,8 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_enum, default_value = "error", allow_hyphen_values = true)]
     pub(crate) missing: MissingRule,
 
-    /// The decimal mark of numbers in text files: 8,5 or 8.5 [default: found out from the file, or as
-    /// in the training table]
+    /// The decimal mark of numbers in text files: 8,5 or 8.5 [default: detected, or as in the training
+    /// table]
     #[arg(
         long,
         value_enum,
@@ -130,8 +130,7 @@ pub(crate) struct ReadArgs {
     )]
     pub(crate) decimal: Option<Decimal>,
 
-    /// The order of dates such as 01/02/2024 [default: found out from the file, or as in the training
-    /// table]
+    /// The order of dates such as 01/02/2024 [default: detected, or as in the training table]
     #[arg(
         long,
         value_enum,
@@ -171,15 +170,15 @@ pub(crate) enum DatesOrder {
     MonthFirst,
 }
 
-/// Where answers go.
+/// Where results are written.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct OutputArgs {
-    /// Where to write, or - for standard output; the ending is the format: .csv, .tsv, .json, .jsonl
-    /// (these also with .gz or .zst), .parquet, .arrow or .feather
+    /// Where to write, or - for standard output; the extension determines the format: .csv, .tsv,
+    /// .json, .jsonl (these also with .gz or .zst), .parquet, .arrow or .feather
     #[arg(long, short, value_name = "FILE", default_value = "-", value_parser = file())]
     pub(crate) output: PathBuf,
 
-    /// Columns of the table to write in front, as they are (names or positions, separated by commas)
+    /// Columns of the table to copy in front of the results (names or positions, separated by commas)
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) keep: Vec<String>,
 }
@@ -194,7 +193,7 @@ pub(crate) enum YesNo {
 }
 
 impl YesNo {
-    /// As a truth value.
+    /// As a `bool`.
     pub(crate) fn is_yes(self) -> bool {
         self == YesNo::Yes
     }
@@ -220,13 +219,13 @@ pub(crate) struct FitArgs {
     #[arg(long, default_value = "0.1", value_parser = share, allow_hyphen_values = true)]
     pub(crate) holdout: f64,
 
-    /// Keep what is found on the way in this file: a fit that is ended by whatever, and started again
-    /// with the same command, goes on where it was; removed when the fit is done
+    /// Record the search in this file: a fit that is stopped in any way continues when the same command
+    /// is run again; the file is removed when the fit is done
     #[arg(long, value_name = "FILE", value_parser = file())]
     pub(crate) checkpoint: Option<PathBuf>,
 
-    /// Let several targets share all hyperparameters, the ratio of noise to signal too, at the cost
-    /// of one search; without it each has a search of its own
+    /// Let several targets share all hyperparameters, including the ratio of noise to signal, at the
+    /// cost of one search [default: one search per target]
     #[arg(long)]
     pub(crate) shared: bool,
 
@@ -256,7 +255,7 @@ pub(crate) struct PredictArgs {
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 
-    /// Probability that an interval holds the truth
+    /// Probability that the interval contains a new observation
     #[arg(long, default_value = "0.95", value_parser = open_unit, allow_hyphen_values = true)]
     pub(crate) level: f64,
 
@@ -297,7 +296,7 @@ pub(crate) struct SampleArgs {
     )]
     pub(crate) seed: u64,
 
-    /// Draw from the prior at the fitted hyperparameters: before the rows were seen
+    /// Draw from the prior at the fitted hyperparameters instead of the posterior
     #[arg(long)]
     pub(crate) prior: bool,
 
@@ -318,7 +317,7 @@ pub(crate) struct EvaluateArgs {
     )]
     pub(crate) folds: u32,
 
-    /// How often to repeat it, with other folds and other directions
+    /// Repetitions of the cross-validation, with other folds and other directions
     #[arg(
         long, default_value_t = 1, value_parser = whole(1, u32::MAX), allow_hyphen_values = true
     )]
@@ -346,7 +345,7 @@ pub(crate) struct InspectArgs {
 /// `raysum demo`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DemoArgs {
-    /// Folder for the model, the predictions and the picture
+    /// Folder for the model, the predictions and the figure
     #[arg(long, short, value_name = "FOLDER", default_value = "demo", value_parser = folder())]
     pub(crate) output: PathBuf,
 }
@@ -354,7 +353,7 @@ pub(crate) struct DemoArgs {
 /// `raysum reproduce`, which earlier versions had.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ReproduceArgs {
-    /// What the experiments were asked for.
+    /// Arguments for the experiments.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     pub(crate) words: Vec<OsString>,
 }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 /// Options of every command.
 #[derive(Clone, Copy, Debug, ClapArgs)]
 pub struct ProgramArgs {
-    /// Threads to use, at most as many as there are cores; the results do not depend on it
+    /// Number of threads, at most the number of cores; results do not depend on it
     /// [default: all cores]
     #[arg(
         long, global = true, value_name = "N", value_parser = whole(1, u32::MAX),
@@ -18,23 +18,23 @@ pub struct ProgramArgs {
     )]
     threads: Option<u32>,
 
-    /// Print nothing but results and errors
+    /// Print only results and errors
     #[arg(long, short, global = true)]
     quiet: bool,
 
-    /// Say more on the way: the engine, its features, each evaluation
+    /// Print details: the engine, its features, each evaluation
     #[arg(long, short, global = true, conflicts_with = "quiet")]
     verbose: bool,
 
-    /// Print results as JSON, one object per line, for machines
+    /// Print results as JSON, one object per line
     #[arg(long, global = true)]
     json: bool,
 }
 
-/// How a command talks, apart from its results.
+/// What a command prints beside its results.
 #[derive(Clone, Copy, Debug)]
 pub struct Voice {
-    /// Print nothing but results and errors.
+    /// Print only results and errors.
     pub quiet: bool,
     /// Print every evaluation.
     pub verbose: bool,
@@ -71,7 +71,7 @@ pub fn run(
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        // `raysum … | head` closes the pipe early; that is no failure.
+        // `raysum … | head` closes the pipe early, which is not a failure.
         Err(e) if output::is_broken_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {
             output::say(&format!("{name}: {}", output::sentence(&e)));

@@ -33,12 +33,12 @@ pub(crate) struct ModelArgs {
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) directions: Option<Directions>,
 
-    /// Learn a length-scale per column and apply it before projecting; without it, learn one per
-    /// projection (along the axes both are the same, so there it cannot be switched off)
+    /// Learn a length-scale per column, applied before projecting; `no` learns one per projection
+    /// (for projections onto the axes both are the same, and `no` is an error)
     #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) ard: Option<YesNo>,
 
-    /// Learn a weight per sub-kernel, if there are several (otherwise all weigh the same)
+    /// Learn a mixing weight per sub-kernel, if there are several (otherwise all are equal)
     #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) learn_weights: Option<YesNo>,
 
@@ -46,21 +46,20 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) learn_directions: Option<YesNo>,
 
-    /// How length-scales are kept from following the noise of a table with few rows for its columns:
-    /// auto (held-out rows choose, where there are fewer than 20 rows per length-scale), none (the
-    /// paper's objective), or the width of the prior that ties them to their mean, where 0 makes them
-    /// all equal
+    /// How length-scales are shrunk towards each other where rows are few: auto (below 20 rows per
+    /// length-scale held-out rows choose), none (the paper's objective), or the width of the prior that
+    /// ties them to their mean, where 0 makes them all equal
     #[arg(long, value_name = "auto|none|WIDTH", allow_hyphen_values = true)]
     pub(crate) shrinkage: Option<Shrinkage>,
 
-    /// Who does the algebra: dense (any model, up to 30,000 rows), weight (linear in the rows, for
-    /// sums of one-dimensional functions), auto (the cheaper of both; results are the same) or ski
-    /// (the paper's: grids, conjugate gradients, estimates; for rough kernels on many rows)
-    /// [default: auto, or what the model says]
+    /// Inference engine: dense (any model, up to 30,000 rows), weight (weight space: linear in the
+    /// rows, for sums of one-dimensional functions), auto (the cheaper of both; results are the same)
+    /// or ski (the paper's: grids, conjugate gradients, estimates; for rough kernels on many rows)
+    /// [default: auto, or that of the model]
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) engine: Option<EngineChoice>,
 
-    /// Search hyperparameters on this many random rows only; the model still learns from all
+    /// Search hyperparameters on this many random rows only; the posterior still uses all rows
     /// [default: above 2,000 rows, start on half of them, at most 2,000 (then 10,000 above 20,000,
     /// and 100,000 above 300,000), finish on all]
     #[arg(
@@ -69,26 +68,26 @@ pub(crate) struct ModelArgs {
     )]
     pub(crate) subset: Option<u64>,
 
-    /// lbfgs, or adam (the paper's recipe, slower)
+    /// Optimiser: lbfgs, or adam (the paper's recipe, slower)
     #[arg(long, default_value = "lbfgs", allow_hyphen_values = true)]
     pub(crate) optimizer: Optimizer,
 
-    /// Most evaluations of the likelihood per start [default: 200, 1000 with adam, 800 for learned
+    /// Maximum number of evaluations of the likelihood per start [default: 200, 1000 with adam, 800 for learned
     /// directions]
     #[arg(
         long, value_name = "N", value_parser = whole(1, u32::MAX), allow_hyphen_values = true
     )]
     pub(crate) max_evaluations: Option<u32>,
 
-    /// Starting points of the search; the one with the highest marginal likelihood wins. On many rows
-    /// the search goes through parts of them, and the likelihood is compared on the next part
+    /// Starting points of the search; the one with the highest marginal likelihood is kept. A search in
+    /// stages compares them on the rows of the next stage
     #[arg(
         long, default_value_t = 1, value_name = "N", value_parser = whole(1, u32::MAX),
         allow_hyphen_values = true
     )]
     pub(crate) starts: u32,
 
-    /// Range of the noise variance, as a share of the target's variance
+    /// Range of the noise variance, relative to the target's variance
     #[arg(
         long, value_name = "LOW,HIGH", default_value = "1e-4,10", value_parser = noise_bounds,
         allow_hyphen_values = true
@@ -106,7 +105,7 @@ pub(crate) struct ModelArgs {
 }
 
 impl ModelArgs {
-    /// The preset with the changes that were asked for.
+    /// The preset with the given changes.
     pub(crate) fn config(&self, preset: &str) -> anyhow::Result<Config> {
         self.patch().resolve(preset).map_err(|error| match error {
             Error::SkiSetting { setting } => {

@@ -12,12 +12,12 @@ pub(crate) struct RowsArgs {
     #[arg(value_parser = file())]
     pub(crate) model: PathBuf,
 
-    /// The rows, with the columns the model was fitted on and its target: CSV, .npy, or - for
-    /// standard input
+    /// The rows, with the columns the model was fitted on and its target: CSV, Parquet, Arrow IPC,
+    /// NumPy's .npy, or - for standard input
     #[arg(value_parser = file())]
     pub(crate) data: PathBuf,
 
-    /// The targets as a .npy file of their own, if the rows are a .npy file without them
+    /// A separate .npy file with the targets, if the rows are a .npy file without them
     #[arg(long, value_name = "FILE", value_parser = file())]
     pub(crate) y: Option<PathBuf>,
 
@@ -38,11 +38,11 @@ pub(crate) struct UpdateArgs {
     #[command(flatten)]
     pub(crate) rows: RowsArgs,
 
-    /// Where to save the new model [default: in place of the old one, which is replaced atomically]
+    /// Where to save the new model [default: replace the old one, atomically]
     #[arg(long, short, value_name = "FILE", value_parser = model_file())]
     pub(crate) output: Option<PathBuf>,
 
-    /// Take the rows out: they were part of the fit, or came with an update
+    /// Remove the rows, which the model was fitted on or updated with
     #[arg(long)]
     pub(crate) remove: bool,
 }
@@ -53,7 +53,7 @@ pub(crate) struct StatsArgs {
     #[command(flatten)]
     pub(crate) rows: RowsArgs,
 
-    /// Where to save it
+    /// Where to save the statistics
     #[arg(long, short, value_name = "FILE", value_parser = model_file())]
     pub(crate) output: PathBuf,
 }
@@ -61,11 +61,11 @@ pub(crate) struct StatsArgs {
 /// `raysum merge`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct MergeArgs {
-    /// The model that the shards were taken for
+    /// The model that the statistics were computed for
     #[arg(value_parser = file())]
     pub(crate) model: PathBuf,
 
-    /// What `raysum stats` saved
+    /// Files saved by `raysum stats`
     #[arg(required = true, value_parser = file())]
     pub(crate) parts: Vec<PathBuf>,
 
@@ -73,12 +73,12 @@ pub(crate) struct MergeArgs {
     #[arg(long, short, value_name = "FILE", value_parser = model_file())]
     pub(crate) output: PathBuf,
 
-    /// Forget the rows that the model was fitted on: for a fit on a sample of the shards
+    /// Drop the rows that the model was fitted on, if it was fitted on a sample of the shards
     #[arg(long)]
     pub(crate) only_parts: bool,
 
-    /// Count rows as often as they come. Without it a part that is given twice, or was merged into
-    /// the model before, is an error
+    /// Count repeated rows every time. Without it a shard that is given twice, or was already merged
+    /// into the model, is an error
     #[arg(long)]
     pub(crate) allow_duplicates: bool,
 }

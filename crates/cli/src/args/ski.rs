@@ -5,18 +5,18 @@ use clap::Args as ClapArgs;
 use raysum::ConfigPatch;
 use raysum::limits::{MAX_PROBES, MIN_GRID_POINTS, MIN_PROBES, written};
 
-/// What only the SKI engine has.
+/// Settings of the SKI engine only.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "The ski engine")]
 pub(crate) struct SkiArgs {
-    /// Grid points per view, from 16 [default: as many as interpolation needs to be accurate]
+    /// Grid points per projection, from 16 [default: as many as accurate interpolation needs]
     #[arg(
         long, value_name = "POINTS", allow_hyphen_values = true,
         value_parser = number::<usize>(format!("a whole number, {MIN_GRID_POINTS} or more"))
     )]
     pub(crate) grid: Option<usize>,
 
-    /// Random probes for the likelihood's estimate [default: 15]
+    /// Random probes of the likelihood estimate [default: 15]
     #[arg(
         long, value_name = "N", allow_hyphen_values = true,
         value_parser = number::<usize>(
@@ -25,21 +25,21 @@ pub(crate) struct SkiArgs {
     )]
     pub(crate) probes: Option<usize>,
 
-    /// Conjugate gradients end at this share of the right-hand side [default: 1e-6]
+    /// Relative residual at which conjugate gradients stop [default: 1e-6]
     #[arg(
         long, value_name = "SHARE", value_parser = number::<f64>("a number between 0 and 1"),
         allow_hyphen_values = true
     )]
     pub(crate) cg_tolerance: Option<f64>,
 
-    /// Most iterations of conjugate gradients [default: 1000]
+    /// Maximum number of iterations of conjugate gradients [default: 1000]
     #[arg(
         long, value_name = "N", value_parser = number::<usize>("a whole number, 1 or more"),
         allow_hyphen_values = true
     )]
     pub(crate) cg_iterations: Option<usize>,
 
-    /// Variances by a solve for every point, slow, in place of a low-rank factor made once
+    /// Compute variances by one solve per row, which is slow, instead of a low-rank factor
     #[arg(long)]
     pub(crate) exact_variance: bool,
 }

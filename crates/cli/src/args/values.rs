@@ -31,7 +31,7 @@ pub(super) fn number<T: FromStr>(
     move |text| text.trim().parse().map_err(|_| format!("must be {rule}"))
 }
 
-/// A number between 0 and 1, without either.
+/// A number between 0 and 1, exclusive.
 pub(super) fn open_unit(text: &str) -> Result<f64, String> {
     bounded(text, "must be between 0 and 1", |value| value > 0.0 && value < 1.0)
 }
@@ -68,7 +68,7 @@ pub fn folder() -> impl TypedValueParser<Value = PathBuf> {
     named("the name of the folder is empty", |_| Ok(()))
 }
 
-/// The name of a model's file. A model is no text, so `-` for standard output is a slip.
+/// The name of a model's file. A model is not text, so `-` for standard output is a mistake.
 pub(super) fn model_file() -> impl TypedValueParser<Value = PathBuf> {
     named("the name of the file is empty", |name| {
         if name == "-" { Err("a model is saved to a file; give its name") } else { Ok(()) }
