@@ -24,11 +24,11 @@ use std::io::{Read, Seek, SeekFrom};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Once};
 
-/// Rows of a batch of a Parquet file; the others come as they were written.
+/// Rows per batch of a Parquet file; Arrow files keep the batches they were written in.
 const BATCH_ROWS: usize = 8_192;
 
-/// Reads a file of this format: `plan` decides how once the columns are known, `each` takes the
-/// chunks.
+/// Reads a file of this format: `plan` decides how to read it once the columns are known, `each`
+/// takes the chunks.
 pub(crate) fn read(
     input: &Input,
     format: Format,
@@ -45,7 +45,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// A file of typed columns that is being read.
+/// A reader of a file of typed columns.
 struct TypedFile<'a> {
     origin: Arc<TableOrigin>,
     names: Vec<String>,
@@ -58,7 +58,7 @@ struct TypedFile<'a> {
 enum ColumnType {
     /// Numbers; whether a text file would write them with a point.
     Number(bool),
-    /// Dates, counted in units of so many nanoseconds.
+    /// Dates, in units of this many nanoseconds.
     Date(i128),
     Boolean,
     Text,
@@ -212,8 +212,8 @@ fn names(file: &str, schema: &Schema) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Fails if an Arrow file claims to have more in a block than it has in all: its reader would ask for
-/// so much memory.
+/// Fails if a block of an Arrow file claims to be larger than the file: its reader would allocate
+/// that much memory.
 fn check_blocks(file: &mut File) -> Result<()> {
     let size = file.metadata()?.len();
     let mut end = [0; 10];
@@ -235,7 +235,7 @@ fn check_blocks(file: &mut File) -> Result<()> {
     Ok(())
 }
 
-/// The file to move about in; what comes through a pipe is put into one first.
+/// A seekable file; the content of a pipe is copied into one first.
 fn whole(input: &Input) -> Result<File> {
     if let Some(file) = input.file() {
         return file.with_context(|| format!("{} cannot be read", input.name()));
@@ -250,11 +250,11 @@ fn whole(input: &Input) -> Result<File> {
 }
 
 thread_local! {
-    /// Whether a panic is expected here.
+/// Whether a panic is expected on this thread.
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs code that panics on some damaged files: to the user that is an error like any other.
+/// Runs code that panics on some damaged files, and turns a panic into an error.
 fn guarded<T>(name: &str, body: impl FnOnce() -> Result<T>) -> Result<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -266,7 +266,7 @@ fn guarded<T>(name: &str, body: impl FnOnce() -> Result<T>) -> Result<T> {
         }));
     });
     EXPECTED.set(true);
-    // Nothing of what the body has touched is looked at after a panic.
+    // After a panic nothing that the body has modified is used.
     let done = panic::catch_unwind(AssertUnwindSafe(body));
     EXPECTED.set(false);
     done.unwrap_or_else(|_| Err(anyhow!("{name}: the file is damaged or cut off")))

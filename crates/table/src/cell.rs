@@ -1,12 +1,12 @@
-//! What a single text is: a number, a date, a truth value, nothing, or anything else.
+//! Classifies a single cell of text: a number, a date, a boolean, missing, or other text.
 
 use crate::date::Orders;
 use crate::number::Spelling;
 
-/// What people write where a value is missing; `nan` is read as a number first.
+/// Common markers of missing values; `nan` is read as a number first.
 const MISSING: [&str; 8] = ["", "na", "n/a", "null", "none", "?", "-", "."];
 
-/// What a text is, whatever its notation.
+/// The kind of a cell, in any notation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum CellKind {
     /// A number, or an infinity.
@@ -15,14 +15,14 @@ pub(crate) enum CellKind {
     Date(Orders),
     /// `true` or `false`.
     Truth(bool),
-    /// Nothing.
+    /// A missing value.
     Missing,
     /// Anything else.
     Text,
 }
 
 impl CellKind {
-    /// Reads a text without blanks around it.
+    /// Classifies a text without surrounding blanks.
     pub(crate) fn of(text: &str) -> Self {
         if is_missing(text) {
             return Self::Missing;
@@ -45,7 +45,7 @@ pub(crate) fn is_missing(text: &str) -> bool {
     }
 }
 
-/// The truth value that a text stands for.
+/// The boolean that a text stands for.
 pub(crate) fn truth(text: &str) -> Option<bool> {
     match text {
         text if text.eq_ignore_ascii_case("true") => Some(true),

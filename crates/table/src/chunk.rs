@@ -7,14 +7,14 @@ use raysum::schema::{DateOrder, NumberFormat};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Where cells come from: what messages about them begin with.
+/// The origin of cells, with which messages about them begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableOrigin {
-    /// The name of the file, or what else the table is called.
+    /// The name of the file, or another name of the table.
     pub name: String,
     /// What its rows are called.
     pub rows: RowUnit,
-    /// Whom messages are for.
+    /// The audience of messages.
     pub audience: Audience,
     /// Whether its columns cannot have names, as those of an array.
     pub nameless: bool,
@@ -59,13 +59,13 @@ pub struct TableHeader {
     pub names: Vec<String>,
     /// Whether the names are the table's own.
     pub named: bool,
-    /// How each column is probably to be read.
+    /// The likely reading of each column.
     pub(crate) guess: Vec<ColumnReading>,
-    /// Whether fields are separated by commas, so that a comma inside of one is no decimal mark.
+    /// Whether fields are separated by commas, so that a comma inside one is not a decimal mark.
     pub(crate) commas_separate: bool,
 }
 
-/// How a column of texts is read. Columns that are stored as numbers need no reading.
+/// How a column of texts is read. Columns stored as numbers need no reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColumnReading {
     /// Not at all.
@@ -74,7 +74,7 @@ pub enum ColumnReading {
     Number(NumberFormat),
     /// As dates.
     Date(DateOrder),
-    /// As truth values.
+    /// As booleans.
     Boolean,
     /// As texts.
     Text,
@@ -87,15 +87,15 @@ impl ColumnReading {
     }
 }
 
-/// What is wanted of the columns of a table.
+/// How to read the columns of a table.
 #[derive(Clone, Debug, Default)]
 pub struct ReadPlan {
     /// How each column is read.
     pub readings: Vec<ColumnReading>,
-    /// Whether the readings are those of a model. Texts of a table that follows may leave out units,
-    /// and write dates and truth values in further ways.
+    /// Whether the readings are those of a model. Later tables may omit units, and write dates and
+    /// booleans in other ways.
     pub known: bool,
-    /// The columns to hand on as they are.
+    /// The columns to copy to the output unchanged.
     pub keep: Vec<usize>,
 }
 
@@ -110,7 +110,7 @@ pub struct Chunk {
     pub columns: Vec<Column>,
     /// The line or number of each row.
     pub lines: Vec<u64>,
-    /// The columns that were to be handed on as they are.
+    /// The columns to copy to the output unchanged.
     pub kept: Vec<KeptColumn>,
 }
 
@@ -119,18 +119,18 @@ pub struct Chunk {
 pub struct Column {
     /// Its name, or its position as text.
     pub name: Arc<str>,
-    /// Where it comes from, if that is not where the others do.
+    /// Its origin, if it differs from that of the other columns.
     pub(crate) origin: Option<Arc<TableOrigin>>,
-    /// Whether it is stored as values, which need no reading.
+    /// Whether it is stored as typed values, which need no reading.
     pub(crate) stored: bool,
     /// How many of its cells are missing.
     pub(crate) missing: usize,
     /// The row and the text of the first infinity. It is an error only once the column is used, so
     /// that the column can be left out.
     pub(crate) infinite: Option<(usize, String)>,
-    /// What its texts are, or would be.
+    /// The evidence on the kind of its texts.
     pub(crate) evidence: Evidence,
-    /// How its texts were to be read.
+    /// How its texts are read.
     pub(crate) reading: ColumnReading,
     /// Its cells, one per row.
     pub(crate) cells: Cells,
@@ -148,10 +148,9 @@ pub(crate) enum Cells {
         /// One per row.
         codes: Vec<u32>,
     },
-    /// Cells that nobody wants.
+    /// Cells that are not used.
     Skipped,
-    /// Something else, of which the type's name is all that is kept. It is an error only once the
-    /// column is used.
+    /// Another type, of which only the name is kept. It is an error only if the column is used.
     Other(String),
 }
 
@@ -170,7 +169,7 @@ pub(crate) enum ValueKind {
 }
 
 impl ValueKind {
-    /// As messages call it.
+    /// Its name in messages.
     pub(crate) fn plural(self) -> &'static str {
         match self {
             Self::Number => "numbers",
@@ -180,7 +179,7 @@ impl ValueKind {
     }
 }
 
-/// A column that is handed on as it is.
+/// A column that is copied to the output unchanged.
 #[derive(Clone, Debug)]
 pub struct KeptColumn {
     /// Its name, or its position as text.
@@ -202,10 +201,10 @@ impl KeptColumn {
     }
 }
 
-/// The cells of a column that is handed on.
+/// The cells of a column that is copied to the output.
 #[derive(Clone, Debug)]
 pub enum KeptCells {
-    /// Fields of a text file; empty where they were.
+    /// Fields of a text file; empty fields stay empty.
     Texts(Vec<String>),
     /// Numbers of an array.
     Numbers(Vec<f64>),
@@ -253,7 +252,7 @@ impl Chunk {
         column.origin.as_ref().unwrap_or(&self.origin)
     }
 
-    /// An error if a column that is to be used holds an infinity, or nothing that can be used.
+    /// An error if a column to be used contains an infinity or has an unsupported type.
     pub(crate) fn check_usable(&self, column: &Column) -> Result<()> {
         if let Cells::Other(kind) = &column.cells {
             return Err(unusable(self.origin_of(column), &column.name, kind));
@@ -274,7 +273,7 @@ impl Chunk {
     }
 }
 
-/// The error about a column that holds this kind of thing.
+/// The error about a column of an unsupported type.
 pub(crate) fn unusable(origin: &TableOrigin, column: &str, kind: &str) -> anyhow::Error {
     let (place, drop) = (origin.column(column), origin.audience.drop_column(column));
     anyhow!("{place}: it holds {}, which is neither number nor text; {drop}", escaped(kind))

@@ -1,4 +1,4 @@
-//! A column while its cells come in, one after another.
+//! Builds a column cell by cell.
 
 use crate::cell;
 use crate::chunk::{Cells, Column, ColumnReading, NO_TEXT, ValueKind};
@@ -16,7 +16,7 @@ pub(crate) struct ColumnBuilder {
 }
 
 enum Collected {
-    /// Plain numbers, which need no detour over texts.
+    /// Plain numbers, parsed directly.
     Numbers {
         values: Vec<f64>,
         infinite: Option<(usize, String)>,
@@ -27,14 +27,14 @@ enum Collected {
         texts: Vec<Arc<str>>,
         codes: Vec<u32>,
     },
-    /// Nothing is wanted.
+    /// The column is not used.
     Skipped,
-    /// A text turned up among plain numbers: the cells have to come in again as texts.
+    /// A text occurred among plain numbers: the cells must be added again as texts.
     Failed,
 }
 
 impl ColumnBuilder {
-    /// A column that is to be read in this way.
+    /// A column to be read in this way.
     pub(crate) fn new(reading: &ColumnReading) -> Self {
         match reading {
             ColumnReading::Skip => Self { missing: 0, content: Collected::Skipped },
@@ -47,13 +47,13 @@ impl ColumnBuilder {
         }
     }
 
-    /// A column whose texts are kept until all are there.
+    /// A column whose texts are kept until the chunk is complete.
     pub(crate) fn texts() -> Self {
         let (places, texts, codes) = (HashMap::new(), Vec::new(), Vec::new());
         Self { missing: 0, content: Collected::Texts { places, texts, codes } }
     }
 
-    /// Takes a text without blanks around it.
+    /// Adds a text without surrounding blanks.
     pub(crate) fn push(&mut self, text: &str) {
         match &mut self.content {
             Collected::Numbers { values, infinite, spelling } => match text.parse::<f64>() {
@@ -92,18 +92,18 @@ impl ColumnBuilder {
         }
     }
 
-    /// Takes a missing cell.
+    /// Adds a missing cell.
     pub(crate) fn push_missing(&mut self) {
         self.push("");
     }
 
-    /// Whether the cells have to come in again, as texts.
+    /// Whether the cells must be added again, as texts.
     #[cfg(feature = "files")]
     pub(crate) fn has_failed(&self) -> bool {
         matches!(self.content, Collected::Failed)
     }
 
-    /// The column, read as far as all of its texts can be read in this way.
+    /// The column, read in this way if all of its texts can be.
     pub(crate) fn finish(self, name: Arc<str>, reading: &ColumnReading, known: bool) -> Column {
         let missing = self.missing;
         let (evidence, cells) = match self.content {
@@ -134,7 +134,7 @@ impl ColumnBuilder {
     }
 }
 
-/// The number that a text is in this reading; `None` if it is none, or the reading is no number.
+/// The number that a text stands for in this reading, if it does.
 pub(crate) fn value_of(text: &str, reading: &ColumnReading, known: bool) -> Option<f64> {
     match reading {
         ColumnReading::Number(format) => number::parse(text, format, known),
@@ -176,7 +176,7 @@ impl Column {
         self
     }
 
-    /// A column that is stored as numbers, with NaN for a missing cell. `fractions` tells whether a
+    /// A column that is stored as numbers, with NaN for a missing cell. `fractions` is whether a
     /// text file would write them with a point.
     pub(crate) fn of_values(
         name: Arc<str>,
@@ -193,7 +193,7 @@ impl Column {
                 let point = if fractions { Mark::Decimal } else { Mark::Absent };
                 Evidence::of_numbers(present, point)
             }
-            // Of values there is nothing to be found out; only numbers tell of their table.
+            // Typed values give no evidence on notation, except for plain numbers.
             ValueKind::Date | ValueKind::Boolean => Evidence::default(),
         };
         let (origin, stored, reading) = (None, true, ColumnReading::plain());
@@ -201,7 +201,7 @@ impl Column {
         Self { name, origin, stored, missing, infinite, evidence, reading, cells }
     }
 
-    /// A column of cells that are of no use.
+    /// A column of an unsupported type.
     pub(crate) fn of_other(name: Arc<str>, kind: String) -> Self {
         let (evidence, cells) = (Evidence::default(), Cells::Other(kind));
         let (origin, stored, infinite, reading) = (None, true, None, ColumnReading::plain());

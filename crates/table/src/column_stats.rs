@@ -1,5 +1,5 @@
-//! What the columns of a table hold, gathered while its chunks go by: all that inferring a schema
-//! needs, however many rows there are.
+//! Statistics of the columns of a table, gathered in one pass over its chunks: all that schema
+//! inference needs, for any number of rows.
 
 use crate::cell::CellKind;
 use crate::chunk::{
@@ -10,10 +10,10 @@ use anyhow::Result;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Distinct texts of a column that are counted; with more of them it cannot be categories.
+/// Number of distinct texts that are counted; a column with more cannot be categories.
 pub(crate) const MOST_TEXTS: usize = 10_000;
 
-/// The statistics of a table whose rows have all gone by.
+/// The statistics of a whole table.
 #[derive(Clone, Debug, Default)]
 pub struct TableStats {
     /// Where it comes from.
@@ -30,7 +30,7 @@ pub struct TableStats {
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnStats {
     pub(crate) name: Arc<str>,
-    /// Where it comes from, if that is not where the others do.
+    /// Its origin, if it differs from that of the other columns.
     origin: Option<Arc<TableOrigin>>,
     stored: bool,
     pub(crate) missing: usize,
@@ -38,19 +38,19 @@ pub(crate) struct ColumnStats {
     infinite: Option<(u64, String)>,
     pub(crate) evidence: Evidence,
     pub(crate) content: Content,
-    /// How the column is read, as all of its texts say; set when they have gone by.
+    /// How the column is read, by the evidence of all of its texts; set after the last row.
     pub(crate) verdict: Option<Verdict>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    /// No cell that is not missing.
+    /// All cells are missing.
     Nothing,
     Values(ValueKind, ValueStats),
     Texts(TextStats),
-    /// Values in one chunk and texts in another.
+    /// Typed values in one chunk and texts in another.
     Mixed,
-    /// Something of no use, by the name of its type.
+    /// An unsupported type, by its name.
     Other(String),
 }
 
@@ -103,7 +103,8 @@ pub(crate) struct TextStats {
     repeated: bool,
     /// The line and the text of the first cell.
     first: Option<(u64, Arc<str>)>,
-    /// The same of the first cell that is no number in any notation, and that is no date.
+    /// The same of the first cell that is not a number in any notation, and of the first that is
+    /// not a date.
     first_no_number: Option<(u64, Arc<str>)>,
     first_no_date: Option<(u64, Arc<str>)>,
 }
@@ -187,7 +188,7 @@ impl TableStats {
         }
     }
 
-    /// Decides how each column is read, now that all rows have gone by.
+    /// Decides how each column is read, after the last row.
     pub(crate) fn decide(&mut self, forced: Notation, commas_separate: bool) -> Vec<ColumnReading> {
         let evidence = self.columns.iter().map(|column| &column.evidence);
         let notation = TableNotation::of(evidence, forced, commas_separate);
@@ -222,7 +223,7 @@ impl TableStats {
         self.columns.iter().map(|column| &*column.name)
     }
 
-    /// An error if a column that is to be used holds an infinity, or nothing that can be used.
+    /// An error if a column to be used contains an infinity or has an unsupported type.
     pub(crate) fn check_usable(&self, column: &ColumnStats) -> Result<()> {
         if let Content::Other(kind) = &column.content {
             return Err(unusable(self.origin_of(column), &column.name, kind));

@@ -1,4 +1,4 @@
-//! The ways in which text files are compressed.
+//! Compression formats of text files.
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -12,7 +12,7 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    /// By how they start.
+    /// Detects the compression from the first bytes.
     pub(crate) fn of(start: &[u8]) -> Self {
         if start.starts_with(&GZIP_MAGIC) {
             Self::Gzip

@@ -1,4 +1,4 @@
-//! Reads CSV files, some rows at a time.
+//! Reads CSV files in chunks.
 
 mod records;
 mod sniff;
@@ -21,14 +21,14 @@ use std::collections::VecDeque;
 use std::io::{Cursor, Read};
 use std::sync::Arc;
 
-/// How much of a file's start is looked at to find its delimiter.
+/// Number of bytes at the start of a file from which its delimiter is detected.
 const HEAD_BYTES: u64 = 1 << 20;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// A chunk has about so many cells, and rows between these.
+/// Approximate number of cells of a chunk, and bounds on its rows.
 const CHUNK_CELLS: usize = 500_000;
 const CHUNK_ROWS: (usize, usize) = (256, 32_768);
 
-/// What stands between two fields.
+/// The delimiter of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delimiter {
     /// `,`
@@ -49,7 +49,7 @@ impl Delimiter {
     }
 }
 
-/// What the user knows about a file; whatever is `None` is found out.
+/// Options of the user; `None` is detected from the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CsvOptions {
     /// Whether the first line names the columns.
@@ -58,7 +58,7 @@ pub struct CsvOptions {
     pub notation: Notation,
 }
 
-/// Reads a file: `plan` decides how once the columns are known, `each` takes the chunks.
+/// Reads a file: `plan` decides how to read it once the columns are known, `each` takes the chunks.
 pub(crate) fn read(
     input: &Input,
     options: CsvOptions,
@@ -87,7 +87,7 @@ pub(crate) fn read(
     }
 }
 
-/// Starts to read the records of a file, and says what separates their fields.
+/// Opens the records of a file and detects their delimiter.
 fn records(input: &Input) -> Result<(Records<'_>, Delimiter)> {
     let name = input.name();
     let mut stream = input.stream()?;
@@ -101,19 +101,19 @@ fn records(input: &Input) -> Result<(Records<'_>, Delimiter)> {
         head.drain(..BYTE_ORDER_MARK.len());
     }
     let terminator = if head.contains(&b'\r') && !head.contains(&b'\n') { b'\r' } else { b'\n' };
-    // The last line may be incomplete, but a first line longer than the head has to do.
+    // The last line may be incomplete, unless it is the only one.
     let whole = head.iter().rposition(|byte| *byte == terminator);
     let delimiter = sniff::delimiter(whole.map_or(&head[..], |end| &head[..=end]), terminator);
     let all = Box::new(Cursor::new(head).chain(stream));
     Ok((Records::new(all, name, delimiter, terminator), delimiter))
 }
 
-/// A file whose columns are known and whose rows are to come.
+/// A file whose columns are known and whose rows are not read yet.
 struct CsvFile<'a> {
     origin: Arc<TableOrigin>,
     records: Records<'a>,
     delimiter: Delimiter,
-    /// The rows that were looked at first.
+    /// The first rows, which were read to detect the columns.
     sample: VecDeque<CsvRecord>,
     names: Vec<String>,
     named: bool,
@@ -148,7 +148,7 @@ impl<'a> CsvFile<'a> {
         Ok(Self { origin, records, delimiter, sample, names, named, first_line })
     }
 
-    /// The columns, with a guess at how they are read from the rows that were looked at.
+    /// The columns, with their likely reading according to the first rows.
     fn header(&self, notation: Notation) -> TableHeader {
         let mut evidence = vec![Evidence::default(); self.names.len()];
         for row in &self.sample {
@@ -192,7 +192,7 @@ impl<'a> CsvFile<'a> {
         for row in rows {
             row.fields().zip(&mut builders).for_each(|(field, builder)| builder.push(field));
         }
-        // A text among numbers: the column is built again, while its rows are still here.
+        // A text among numbers: the column is rebuilt from the rows of this chunk.
         let mut again: Vec<Option<ColumnBuilder>> =
             builders.iter().map(|b| b.has_failed().then(ColumnBuilder::texts)).collect();
         if again.iter().any(Option::is_some) {

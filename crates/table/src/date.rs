@@ -6,7 +6,7 @@ use raysum::schema::DateOrder;
 /// Nanoseconds of a day.
 pub(crate) const DAY_NANOS: i128 = 86_400_000_000_000;
 
-/// The orders of year, month and day in which some texts are dates.
+/// The orders of year, month and day in which a set of texts are dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Orders {
     year_first: bool,
@@ -15,7 +15,7 @@ pub(crate) struct Orders {
 }
 
 impl Orders {
-    /// Every order: that of no texts at all.
+    /// Every order, as for an empty set of texts.
     pub(crate) const ALL: Self = Self { year_first: true, day_first: true, month_first: true };
 
     /// The orders in which this is a date; `None` if there are none.
@@ -29,7 +29,7 @@ impl Orders {
         (!found.are_none()).then_some(found)
     }
 
-    /// Whether there is no order at all.
+    /// Whether there is no possible order.
     pub(crate) fn are_none(self) -> bool {
         !(self.year_first || self.day_first || self.month_first)
     }
@@ -43,7 +43,7 @@ impl Orders {
         }
     }
 
-    /// The order, if there is one only.
+    /// The order, if it is unique.
     pub(crate) fn only(self) -> Option<DateOrder> {
         match (self.year_first, self.day_first, self.month_first) {
             (true, false, false) => Some(DateOrder::YearFirst),
@@ -63,9 +63,9 @@ impl Orders {
     }
 }
 
-/// The days that a date stands for, if it is one in this order: `2026-11-16`, `16.11.2026`,
-/// `11/16/2026`, and with a time after a blank or a `T`: `12:30`, `12:30:05.25`, each with an offset
-/// `Z` or `+01:00` or none.
+/// The days since 1970 of a date in this order: `2026-11-16`, `16.11.2026`, `11/16/2026`, and with
+/// a time after a blank or a `T`: `12:30`, `12:30:05.25`, each with an offset `Z` or `+01:00` or
+/// none.
 pub(crate) fn days(text: &str, order: DateOrder) -> Option<f64> {
     let (date, time) = match text.find(['T', ' ', 't']) {
         Some(at) => (text.get(..at)?, Some(text.get(at + 1..)?.trim_start())),
@@ -77,8 +77,7 @@ pub(crate) fn days(text: &str, order: DateOrder) -> Option<f64> {
     Some(days_of(whole * DAY_NANOS + nanos))
 }
 
-/// Nanoseconds since the start of 1970 as days. Whatever unit a file has, the same moment is the
-/// same number.
+/// Nanoseconds since the start of 1970 as days. The same moment gives the same number in any unit.
 pub(crate) fn days_of(nanos: i128) -> f64 {
     let (whole, rest) = (nanos.div_euclid(DAY_NANOS), nanos.rem_euclid(DAY_NANOS));
     whole as f64 + rest as f64 / DAY_NANOS as f64
@@ -91,11 +90,11 @@ fn calendar_day(text: &str, order: DateOrder) -> Option<NaiveDate> {
     let (year, month, day) = match order {
         DateOrder::YearFirst => (parts[0], parts[1], parts[2]),
         DateOrder::DayFirst => (parts[2], parts[1], parts[0]),
-        // Nobody writes 01.31.2024.
+        // With points the day comes first: 01.31.2024 is not in use.
         DateOrder::MonthFirst if mark == '.' => return None,
         DateOrder::MonthFirst => (parts[2], parts[0], parts[1]),
     };
-    // In front of a year people leave out zeros.
+    // Before a year, day and month may lack leading zeros.
     let short = if order == DateOrder::YearFirst { 2 } else { 1 };
     let number = |text: &str, least: usize, most: usize| -> Option<u32> {
         let digits = text.bytes().all(|b| b.is_ascii_digit());
@@ -120,7 +119,7 @@ fn nanos_of_day(text: &str) -> Option<i128> {
     let time = ["%H:%M", "%H:%M:%S%.f"]
         .into_iter()
         .find_map(|format| NaiveTime::parse_from_str(clock, format).ok())?;
-    // In a leap second there are more than a second's worth.
+    // A leap second can have more nanoseconds than a second.
     let seconds = i128::from(time.num_seconds_from_midnight()) - i128::from(offset);
     Some(seconds * 1_000_000_000 + i128::from(time.nanosecond()))
 }

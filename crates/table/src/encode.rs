@@ -1,4 +1,4 @@
-//! Turns a chunk into the numbers a model works on, by the schema of the training table.
+//! Encodes a chunk as the numbers that a model uses, by the schema of the training table.
 
 use crate::cell;
 use crate::chunk::{Cells, Chunk, Column, ColumnReading, NO_TEXT, ValueKind, unusable};
@@ -22,11 +22,11 @@ use std::sync::Arc;
 pub struct EncodedChunk {
     /// The encoded features.
     pub x: Matrix,
-    /// Targets and sample weights where they were asked for, known noise also where it is there.
+    /// Targets and sample weights if required, known noise also if present.
     pub labels: Labels<Vec<f64>>,
-    /// Which row of the chunk each row is.
+    /// The row of the chunk that each row comes from.
     pub kept: Vec<usize>,
-    /// What could not be taken as it was.
+    /// What had to be filled in or left out.
     pub report: EncodeReport,
 }
 
@@ -35,24 +35,24 @@ pub struct EncodedChunk {
 pub struct EncodeOptions {
     /// What to do about missing cells.
     pub missing: Missing,
-    /// Whether targets and sample weights have to be there.
+    /// Whether targets and sample weights are required.
     pub with_labels: bool,
 }
 
-/// A feature's cells in the chunk at hand.
+/// A feature's cells in the current chunk.
 enum FeatureCells<'a> {
     Values(&'a [f64]),
     Texts {
         texts: Cow<'a, [Arc<str>]>,
         codes: Cow<'a, [u32]>,
-        /// The category of each text; `None` if training did not have it.
+        /// The category of each text; `None` if it is unknown.
         categories: Vec<Option<usize>>,
     },
     /// A feature that is not used.
     Unused,
 }
 
-/// Encodes a chunk, of which no row may be left.
+/// Encodes a chunk. The result may have no rows.
 pub(crate) fn encode(
     schema: &Schema,
     chunk: &Chunk,
@@ -131,7 +131,7 @@ fn fill_row(schema: &Schema, cells: &[FeatureCells<'_>], row: usize, out: &mut [
     }
 }
 
-/// Reads a column as what it was in training.
+/// Reads a column as the kind it was in training.
 fn feature_cells<'a>(
     feature: &Feature,
     chunk: &Chunk,
@@ -147,7 +147,7 @@ fn feature_cells<'a>(
     Ok(FeatureCells::Values(numbers(chunk, column, kind)?))
 }
 
-/// The cells of a column that holds such values.
+/// The cells of a column of typed values.
 fn numbers<'a>(chunk: &Chunk, column: &'a Column, kind: ValueKind) -> Result<&'a [f64]> {
     chunk.check_usable(column)?;
     let Cells::Values(found, values) = &column.cells else {
@@ -156,7 +156,7 @@ fn numbers<'a>(chunk: &Chunk, column: &'a Column, kind: ValueKind) -> Result<&'a
     let is_truth = |value: &f64| value.is_nan() || *value == 0.0 || *value == 1.0;
     let fits = match (kind, found) {
         (kind, found) if kind == *found => true,
-        // Some programs store truth values as numbers.
+        // Some programs store booleans as numbers.
         (ValueKind::Boolean, ValueKind::Number) => values.iter().all(is_truth),
         (ValueKind::Number, ValueKind::Boolean) => true,
         _ => false,
@@ -240,8 +240,8 @@ fn texts<'a>(chunk: &Chunk, column: &'a Column, categories: &[String]) -> Result
             return Err(unusable(chunk.origin_of(column), &column.name, "nothing that was read"));
         }
     };
-    // A category that is a number matches however it is spelled: a column of nothing but numbers
-    // has lost its spelling.
+    // A category that is a number matches in any spelling: a column of only numbers has lost its
+    // spelling.
     let as_number: Vec<Option<f64>> = categories.iter().map(|c| cell::plain_number(c)).collect();
     let category = |text: &Arc<str>| {
         let exact = categories.binary_search_by(|category| category.as_str().cmp(text)).ok();
@@ -249,7 +249,7 @@ fn texts<'a>(chunk: &Chunk, column: &'a Column, categories: &[String]) -> Result
             let value = cell::plain_number(text)?;
             as_number.iter().position(|number| *number == Some(value))
         };
-        // So does a truth value: some programs write True, others true.
+        // So does a boolean: some programs write True, others true.
         let truth = || {
             let value = cell::truth(text)?;
             categories.iter().position(|category| cell::truth(category) == Some(value))
@@ -281,7 +281,7 @@ fn spelled(kind: ValueKind, values: &[f64]) -> (Vec<Arc<str>>, Vec<u32>) {
     (texts, codes)
 }
 
-/// The categories of some rows that training did not have, if there are any.
+/// The unknown categories of some rows, if there are any.
 fn unknown(feature: &Feature, cells: &FeatureCells<'_>, kept: &[usize]) -> Option<Unknown> {
     let FeatureCells::Texts { texts, codes, categories } = cells else { return None };
     let mut found = Unknown { column: feature.name.clone(), rows: 0, first: Vec::new() };

@@ -1,6 +1,6 @@
-//! What the texts of a column are, counted while they go by, and how the column is therefore read.
+//! Counts the kinds of texts in a column, and decides how the column is read.
 //!
-//! The evidence of two chunks can be merged: it does not matter how a table is cut into chunks.
+//! The evidence of two chunks can be merged, so that the result does not depend on the chunks.
 
 use crate::cell::CellKind;
 use crate::chunk::{ColumnReading, NO_TEXT};
@@ -9,10 +9,10 @@ use crate::number::{Mark, NoFormat, Spelling};
 use raysum::schema::{DateOrder, DecimalMark};
 use std::sync::Arc;
 
-/// What was seen in a column.
+/// The evidence on a column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Evidence {
-    /// Cells that are numbers in some notation, dates, truth values, and anything else.
+    /// Number of cells that are numbers in some notation, dates, booleans, and anything else.
     pub(crate) numbers: usize,
     pub(crate) dates: usize,
     pub(crate) truths: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Evidence {
     doubtful: (Option<Arc<str>>, Option<Arc<str>>),
 }
 
-/// What the user knows about the notation of a table.
+/// The notation of a table, as given by the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notation {
     /// The mark of the fraction.
@@ -45,7 +45,7 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    /// How the column is read as far as is known.
+    /// How the column is read, by the evidence so far.
     pub(crate) fn reading(&self) -> ColumnReading {
         match self {
             Self::Read(reading) => reading.clone(),
@@ -69,7 +69,7 @@ impl Default for Evidence {
 }
 
 impl Evidence {
-    /// Of texts, each by its place in a list of distinct ones.
+    /// The evidence of texts, each by its index in a list of distinct ones.
     pub(crate) fn of(texts: &[Arc<str>], codes: &[u32]) -> Self {
         let mut sizes = vec![0; texts.len()];
         codes.iter().filter(|code| **code != NO_TEXT).for_each(|code| sizes[*code as usize] += 1);
@@ -80,7 +80,7 @@ impl Evidence {
         evidence
     }
 
-    /// Of plain numbers, whose points can mean this.
+    /// The evidence of plain numbers, whose points can have this meaning.
     pub(crate) fn of_numbers(count: usize, point: Mark) -> Self {
         if count == 0 {
             return Self::default();
@@ -89,7 +89,7 @@ impl Evidence {
         Self { numbers: count, spelling, ..Self::default() }
     }
 
-    /// Adds a text that occurs so many times.
+    /// Adds a text that occurs `times` times.
     pub(crate) fn add(&mut self, text: &Arc<str>, times: usize) {
         match CellKind::of(text) {
             CellKind::Number(spelling) => {
@@ -112,7 +112,7 @@ impl Evidence {
         }
     }
 
-    /// Adds what was seen in other rows.
+    /// Adds the evidence of other rows.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.numbers += other.numbers;
         self.dates += other.dates;
@@ -158,7 +158,7 @@ impl Evidence {
     }
 }
 
-/// The notation of a table as its unambiguous columns have it.
+/// The notation of a table, inferred from its unambiguous columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TableNotation {
     forced: Notation,
@@ -167,7 +167,7 @@ pub(crate) struct TableNotation {
 }
 
 impl TableNotation {
-    /// Of all columns of a table.
+    /// Infers the notation from all columns of a table.
     pub(crate) fn of<'a>(
         columns: impl Iterator<Item = &'a Evidence> + Clone,
         forced: Notation,
@@ -181,7 +181,7 @@ impl TableNotation {
             forced,
             decimal: match decimal {
                 Agreed::On(mark) => Some(mark),
-                // A comma in a field of such a file has to be in quotes.
+                // A comma inside a field of such a file must be quoted.
                 Agreed::Nothing if commas_separate => Some(DecimalMark::Point),
                 Agreed::Nothing | Agreed::Not => None,
             },
@@ -193,7 +193,7 @@ impl TableNotation {
     }
 }
 
-/// Whether several columns say the same.
+/// Whether several columns agree.
 enum Agreed<T> {
     Nothing,
     On(T),

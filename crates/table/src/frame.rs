@@ -1,4 +1,4 @@
-//! A table in memory, column by column: what a data frame hands over.
+//! A table in memory, built column by column from a data frame.
 
 use crate::chunk::{
     Chunk, Column, ColumnReading, ReadPlan, RowUnit, TableHeader, TableOrigin, ValueKind,
@@ -20,25 +20,26 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A table without columns, of so many rows. `named` tells whether its columns have names.
+    /// A table with this number of rows and no columns yet. `named` is whether its columns have
+    /// names.
     pub fn new(name: &str, audience: Audience, named: bool, rows: usize) -> Self {
         let rows_are = RowUnit::Row;
         let origin = TableOrigin { name: name.into(), rows: rows_are, audience, nameless: !named };
         Self { origin: Arc::new(origin), named, rows, columns: Vec::new() }
     }
 
-    /// Adds numbers, with NaN where one is missing. `fractions` tells whether they are of a type that
-    /// a text file would write with a decimal point.
+    /// Adds numbers, with NaN where one is missing. `fractions` is whether a text file would write
+    /// their type with a decimal point.
     pub fn push_numbers(&mut self, name: &str, values: Vec<f64>, fractions: bool) {
         self.columns.push(Column::of_values(name.into(), ValueKind::Number, values, fractions));
     }
 
-    /// Adds truth values: 0, 1, and NaN where one is missing.
+    /// Adds booleans: 0, 1, and NaN where one is missing.
     pub fn push_booleans(&mut self, name: &str, values: Vec<f64>) {
         self.columns.push(Column::of_values(name.into(), ValueKind::Boolean, values, false));
     }
 
-    /// Adds dates, counted since the start of 1970 (UTC) in units of so many nanoseconds.
+    /// Adds dates since the start of 1970 (UTC), in units of this many nanoseconds.
     pub fn push_dates<'a>(
         &mut self,
         name: &str,
@@ -64,7 +65,7 @@ impl Frame {
         self.columns.push(builder.finish(name.into(), &ColumnReading::Text, false));
     }
 
-    /// Adds a column of something else, which can only be left out.
+    /// Adds a column of an unsupported type, which can only be left out.
     pub fn push_other(&mut self, name: &str, kind: &str) {
         self.columns.push(Column::of_other(name.into(), kind.into()));
     }

@@ -1,5 +1,5 @@
-//! Infers a schema from the statistics of a training table: which columns hold numbers, dates, truth
-//! values or categories, and which are left out.
+//! Infers a schema from the statistics of a training table: which columns are numbers, dates,
+//! booleans or categories, and which are left out.
 
 use crate::chunk::{ColumnReading, ValueKind, unusable};
 use crate::column_stats::{ColumnStats, Content, TableStats, TextStats};
@@ -23,7 +23,7 @@ const LEAST_IDENTIFIERS: usize = 10;
 /// The columns to predict from, by name or position.
 #[derive(Clone, Debug, Default)]
 pub struct ColumnChoice {
-    /// These alone, if there are any.
+    /// Only these, if there are any.
     pub columns: Vec<String>,
     /// None of these.
     pub drop: Vec<String>,
@@ -115,7 +115,7 @@ fn left_out(
     Ok(left_out)
 }
 
-/// A column that has to hold numbers for what it is.
+/// A column that must be numeric: a target, a sample weight or known noise.
 fn label_column(stats: &TableStats, what: &str, position: usize) -> Result<LabelColumn> {
     let column = stats.columns.get(position).context("the target is no column of the table")?;
     let (origin, name) = (stats.origin_of(column), quoted(&column.name));
@@ -162,7 +162,7 @@ impl ColumnStats {
     }
 }
 
-/// A schema that grows column by column.
+/// A schema under construction, column by column.
 struct Inference<'a> {
     stats: &'a TableStats,
     /// Whether the user has named the columns to predict from.
@@ -242,7 +242,7 @@ impl Inference<'_> {
         !self.chosen && (inside || (unnamed && column.missing == 0 && values.number_rows()))
     }
 
-    /// Adds what is to be said about several columns at once.
+    /// Adds notes about several columns together.
     fn finish(mut self) -> (Schema, Vec<Note>) {
         let table = &self.stats.origin.name;
         let labels = self.schema.labels.iter().map(|label| (&*label.name, &label.format));
@@ -290,14 +290,14 @@ impl Inference<'_> {
     }
 }
 
-/// Whether texts identify rows: no two are the same, and most are neither numbers nor dates.
+/// Whether texts identify rows: all are different, and most are neither numbers nor dates.
 fn is_identifier(column: &ColumnStats, texts: &TextStats) -> bool {
     let Evidence { numbers, dates, .. } = column.evidence;
     let present = column.evidence.present();
     texts.all_distinct() && present >= LEAST_IDENTIFIERS && 2 * numbers.max(dates) <= present
 }
 
-/// Refuses numbers and dates that can be read in two ways, or that are not all written in one.
+/// Refuses ambiguous numbers and dates, and columns that mix notations.
 fn check_notation(stats: &TableStats, column: &ColumnStats) -> Result<()> {
     let origin = stats.origin_of(column);
     let place = origin.column(&column.name);
@@ -343,7 +343,7 @@ fn check_notation(stats: &TableStats, column: &ColumnStats) -> Result<()> {
     }
 }
 
-/// Two texts that are written in different ways, or one if no two contradict each other.
+/// Two texts in different notations, or one if no two contradict each other.
 fn examples(texts: &TextStats) -> String {
     let sizes = texts.sizes();
     let all: Vec<&str> = sizes.iter().map(|(text, _)| *text).collect();
@@ -358,8 +358,8 @@ fn examples(texts: &TextStats) -> String {
     }
 }
 
-/// Refuses a text column that is a column of numbers or dates with slips in it, or that has too many
-/// texts to be categories. A mix of numbers and texts that passes is worth a note, and so is a
+/// Refuses a text column that looks like numbers or dates with typos, or that has too many distinct
+/// texts to be categories. A mix of numbers and texts that passes gives a note, and so does a
 /// column that is left out.
 fn check_texts(
     stats: &TableStats,

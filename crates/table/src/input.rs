@@ -1,5 +1,5 @@
-//! Opens files, compressed or plain, so that they can be read more than once, and tells their format
-//! by how they start.
+//! Opens files, compressed or plain, so that they can be read more than once, and detects their
+//! format from the first bytes.
 
 use crate::compression::Compression;
 use crate::csv::read_error;
@@ -10,15 +10,15 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// What comes through a pipe and is larger than this goes into a temporary file.
+/// Content of a pipe above this size is put into a temporary file.
 const SMALL_BYTES: u64 = 1 << 26;
 const PARQUET_MAGIC: &[u8] = b"PAR1";
 const ARROW_MAGIC: &[u8] = b"ARROW1";
-/// How a message of Arrow's streams starts.
+/// The first bytes of an Arrow stream.
 const STREAM_MAGIC: [u8; 4] = [0xff; 4];
 const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Where a table comes from.
+/// The source of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputPath {
     /// A file.
@@ -34,7 +34,7 @@ impl InputPath {
         if path == Path::new("-") { Self::Stdin } else { Self::Path(path.to_owned()) }
     }
 
-    /// How messages call it.
+    /// Its name in messages.
     pub fn name(&self) -> String {
         match self {
             Self::Path(path) => escaped(&path.display().to_string()),
@@ -43,20 +43,20 @@ impl InputPath {
     }
 }
 
-/// What is in a file.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// Text.
     Csv,
-    /// NumPy's array.
+    /// A NumPy array.
     Npy,
     /// Parquet.
     #[cfg(feature = "arrow")]
     Parquet,
-    /// Arrow's IPC file, which is Feather's too.
+    /// An Arrow IPC file, also known as Feather.
     #[cfg(feature = "arrow")]
     ArrowFile,
-    /// Arrow's IPC stream.
+    /// An Arrow IPC stream.
     #[cfg(feature = "arrow")]
     ArrowStream,
 }
@@ -77,7 +77,7 @@ enum Bytes {
 }
 
 impl Bytes {
-    /// Keeps what comes through a pipe, which cannot be read twice.
+    /// Stores the content of a pipe, which cannot be read twice.
     fn kept(mut pipe: impl Read) -> io::Result<Self> {
         let mut bytes = Vec::new();
         pipe.by_ref().take(SMALL_BYTES).read_to_end(&mut bytes)?;
@@ -93,7 +93,7 @@ impl Bytes {
 }
 
 impl Input {
-    /// A source that will be read once only: standard input as it comes.
+    /// A source that is read once: standard input is streamed.
     pub(crate) fn once(place: &InputPath) -> Result<Self> {
         let name = place.name();
         match place {
@@ -102,7 +102,7 @@ impl Input {
         }
     }
 
-    /// Checks that a source is there, and reads it now if it is a pipe.
+    /// Checks that a source exists, and reads it immediately if it is a pipe.
     pub(crate) fn open(place: &InputPath) -> Result<Self> {
         let name = place.name();
         let cannot = |error: &io::Error| anyhow!("{name} cannot be read: {error}");
@@ -125,15 +125,15 @@ impl Input {
         Self { name: name.to_owned(), bytes: Bytes::Memory(bytes.as_ref().to_owned()) }
     }
 
-    /// How messages call it.
+    /// Its name in messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is in it.
+    /// Its format.
     pub(crate) fn format(&self) -> Result<Format> {
         if matches!(self.bytes, Bytes::Stdin) && self.compression()? != Compression::None {
-            // Looking inside would take the start away; what comes compressed through a pipe is text.
+            // Peeking would consume the start; compressed input from a pipe is taken for text.
             return Ok(Format::Csv);
         }
         let mut stream = self.stream()?;
@@ -187,7 +187,7 @@ impl Input {
 
     /// The decompressed bytes.
     pub(crate) fn stream(&self) -> Result<Box<dyn BufRead + '_>> {
-        // Looked at first: standard input cannot be held twice.
+        // Detected first: standard input cannot be locked twice.
         let compression = self.compression()?;
         let raw = self.raw()?;
         Ok(match compression {
@@ -207,7 +207,7 @@ impl Input {
         anyhow!("{} cannot be read: {error}", self.name)
     }
 
-    /// How it is compressed: nothing is taken away by looking.
+    /// Its compression, detected without consuming input.
     fn compression(&self) -> Result<Compression> {
         self.raw()?.fill_buf().map(Compression::of).map_err(|error| self.cannot(&error))
     }
@@ -217,7 +217,7 @@ impl Input {
         Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
     }
 
-    /// The bytes as they are.
+    /// The raw bytes.
     fn raw(&self) -> Result<Box<dyn BufRead + '_>> {
         Ok(match &self.bytes {
             Bytes::Memory(bytes) => Box::new(&bytes[..]),
@@ -228,7 +228,7 @@ impl Input {
     }
 }
 
-/// The same file from its start on. The place is shared: one reader at a time.
+/// The same file, from its start. The position is shared: only one reader at a time.
 fn from_start(file: &File) -> io::Result<File> {
     let mut file = file.try_clone()?;
     file.rewind()?;

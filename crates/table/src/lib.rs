@@ -1,12 +1,12 @@
-//! Tables for raysum: files and data frames to typed columns, to a schema, to the numbers that a
-//! model works on.
+//! Tables for raysum: reads files and data frames as typed columns, infers a schema, and encodes
+//! rows as the numbers that a model uses.
 //!
-//! Everything that holds a table is a [`ChunkSource`]: a [`TableFile`] (CSV, Parquet, Arrow IPC,
-//! `.npy`) or a [`Frame`] in memory. It yields [`Chunk`]s of typed columns. One pass over them gathers
-//! [`TableStats`], from which a [`Schema`] is inferred; with the schema, chunks become matrices. The
-//! schema is part of a model file, so that later tables are read in the same way.
+//! Every table is a [`ChunkSource`]: a [`TableFile`] (CSV, Parquet, Arrow IPC, `.npy`) or a
+//! [`Frame`] in memory. It yields [`Chunk`]s of typed columns. One pass over them gathers
+//! [`TableStats`], from which a [`Schema`] is inferred; with the schema, chunks become matrices.
+//! The schema is part of a model file, so that later tables are read in the same way.
 //!
-//! The command line and the Python package both call this crate: a column means the same in both.
+//! The command line and the Python package both use this crate, so that they encode columns alike.
 
 #[cfg(feature = "arrow")]
 mod arrow;
@@ -72,17 +72,17 @@ use anyhow::Result;
 use raysum::Labels;
 use raysum::schema::Schema;
 
-/// What this crate adds to a [`Schema`].
+/// Operations of this crate on a [`Schema`].
 pub trait TableSchema: Sized {
-    /// Infers the schema of a table from the statistics of its columns. `labels` are the columns that
-    /// hold targets, sample weights and known noise, by position.
+    /// Infers the schema of a table from the statistics of its columns. `labels` are the columns
+    /// that contain targets, sample weights and known noise, by position.
     fn infer(
         stats: &TableStats,
         labels: &Labels<usize>,
         choice: &ColumnChoice,
     ) -> Result<(Self, Vec<Note>)>;
 
-    /// Turns a chunk into numbers. No row may be left of it.
+    /// Encodes a chunk as numbers. The result may have no rows.
     fn encode(&self, chunk: &Chunk, options: EncodeOptions) -> Result<EncodedChunk>;
 
     /// How a table with these columns is read for this schema.

@@ -1,4 +1,4 @@
-//! Finds the columns that a schema describes in another table.
+//! Finds the columns of a schema in another table.
 
 use crate::chunk::{Chunk, Column, ColumnReading, ReadPlan, TableHeader};
 use crate::evidence::Notation;
@@ -14,7 +14,7 @@ use raysum::schema::{
 pub(crate) struct Matched<'a> {
     /// `None` for features that are not used.
     pub(crate) features: Vec<Option<&'a Column>>,
-    /// Targets and sample weights only if they are wanted, known noise also if it is there.
+    /// Targets and sample weights only if required, known noise also if present.
     pub(crate) labels: Labels<&'a Column>,
 }
 
@@ -24,7 +24,7 @@ struct Positions {
     labels: Labels<usize>,
 }
 
-/// Finds the features and, if they are wanted, the labels.
+/// Finds the features and, if required, the labels.
 pub(crate) fn matched<'a>(
     schema: &Schema,
     chunk: &'a Chunk,
@@ -77,7 +77,8 @@ fn reading_of(kind: &FeatureKind, notation: Notation) -> ColumnReading {
     }
 }
 
-/// A format with the decimal mark that the user names, which says what the other mark means, too.
+/// A format with the decimal mark that the user gives, which also determines the meaning of the
+/// other.
 fn in_notation(format: &NumberFormat, notation: Notation) -> NumberFormat {
     let Some(decimal) = notation.decimal else { return format.clone() };
     let grouping = match decimal {
@@ -173,7 +174,7 @@ fn by_position(schema: &Schema, table: &ColumnNames<'_>, with_labels: bool) -> R
     }))
 }
 
-/// The positions in an array of nothing but the features that are used, and then the targets.
+/// The positions in an array that consists of the used features, followed by the targets.
 fn compact(schema: &Schema, with_labels: bool) -> Positions {
     let mut next = 0..;
     let place = |feature: &Feature| if is_used(feature) { next.next() } else { None };

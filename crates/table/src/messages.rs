@@ -1,19 +1,19 @@
-//! The wording that messages about tables share: places, names, lists, counts and hints.
+//! Common wording of messages about tables: locations, names, lists, counts and hints.
 
 use std::fmt::Write;
 
-/// How many names a message lists before it says how many more there are.
+/// Maximum number of names that a message lists.
 const LISTED: usize = 12;
-/// How many characters of a user's text a message repeats.
+/// Maximum number of characters that a message quotes from a user's text.
 const SHOWN: usize = 40;
 
-/// Whom messages give advice to.
+/// The audience of messages, which determines their hints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Audience {
-    /// Someone who types commands and has options.
+    /// Users of the command line, with options.
     #[default]
     CommandLine,
-    /// Someone who calls functions and has keyword arguments.
+    /// Callers of functions, with keyword arguments.
     Python,
 }
 
@@ -51,12 +51,12 @@ impl Audience {
     }
 }
 
-/// Something the user should know about a table that could be read.
+/// A remark on a table that was read successfully.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// What was done.
+    /// Information about what was done.
     Remark(String),
-    /// What may not be what the user wants.
+    /// A warning about a possibly unintended result.
     Caution(String),
 }
 
@@ -75,8 +75,8 @@ impl std::fmt::Display for Note {
     }
 }
 
-/// A text that a terminal shows as it is: control characters and those that reorder or hide text
-/// are written as escapes.
+/// A text that is safe to print: control characters, and those that reorder or hide text, are
+/// escaped.
 pub fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     text.chars().for_each(|c| push_escaped(&mut shown, c));
@@ -93,8 +93,8 @@ fn push_escaped(shown: &mut String, c: char) {
     }
 }
 
-/// Whether a terminal does something else with a character than to show it: control characters, and
-/// those that reorder or hide text.
+/// Whether a terminal interprets a character instead of showing it: control characters, and those
+/// that reorder or hide text.
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -129,12 +129,12 @@ pub(crate) fn every<'a>(all: impl Iterator<Item = &'a str>) -> String {
     all.map(quoted).collect::<Vec<_>>().join(", ")
 }
 
-/// A number of things, in the plural where it should be.
+/// A count with its noun, in the plural unless it is 1.
 pub(crate) fn count(n: usize, thing: &str) -> String {
     format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
-/// An option with its value, as a shell takes it.
+/// An option with its value, quoted for a shell.
 fn option(flag: &str, value: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     if !value.is_empty() && value.chars().all(plain) {

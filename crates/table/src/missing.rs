@@ -1,4 +1,4 @@
-//! What happens to rows with missing values.
+//! Treatment of missing values.
 
 use crate::chunk::{Chunk, Column};
 use crate::report::{EncodeReport, Refused};
@@ -115,7 +115,7 @@ mod tests {
                  'c')",
             ]
         );
-        // One row to predict, with nothing known about one column.
+        // One row to predict, with one column missing altogether.
         let (encoded, _) = apply("c,a\nu,\n", Missing::Mean, false).unwrap();
         assert_eq!(encoded.x.as_slice(), [3.0, 1.0, 0.0]);
     }

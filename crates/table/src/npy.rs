@@ -12,20 +12,20 @@ use npyz::{NpyFile, Order};
 use std::io::BufRead;
 use std::sync::Arc;
 
-/// About so many values are read at a time.
+/// Approximate number of values that are read at a time.
 const CHUNK_VALUES: usize = 500_000;
-/// No more memory than this is taken before the values are there.
+/// Maximum memory that is allocated before the values are read.
 const TRUSTED_VALUES: usize = 1 << 24;
 
-/// Reads an array: `plan` decides how once the columns are known, `each` takes the chunks. Arrays
-/// that are stored column by column come whole.
+/// Reads an array: `plan` decides how to read it once the columns are known, `each` takes the
+/// chunks. Arrays in Fortran order form a single chunk.
 pub(crate) fn read(
     input: &Input,
     plan: &mut dyn FnMut(&TableHeader) -> Result<ReadPlan>,
     each: &mut dyn FnMut(Chunk) -> Result<()>,
 ) -> Result<()> {
     let name = input.name();
-    // Asked for first: standard input cannot be held twice.
+    // Determined first: standard input cannot be locked twice.
     let size = input.size();
     let file = NpyFile::new(input.stream()?)
         .with_context(|| format!("{name}: not a NumPy file that can be read"))?;
@@ -109,7 +109,7 @@ fn shape<R: BufRead>(name: &str, file: &NpyFile<R>, size: Option<u64>) -> Result
     };
     let count = rows.checked_mul(columns);
     let count = count.with_context(|| format!("{name}: the shape is impossible"))?;
-    // Every type takes a byte at least: a shape that the file cannot hold is not believed.
+    // Every type takes at least a byte: a shape larger than the file is refused.
     ensure!(
         size.is_none_or(|size| count as u64 <= size),
         "{name}: the file is cut off ({rows} × {columns} announced)"
@@ -117,7 +117,7 @@ fn shape<R: BufRead>(name: &str, file: &NpyFile<R>, size: Option<u64>) -> Result
     Ok((rows, columns))
 }
 
-/// The values as 64-bit floats, so many at a time, whatever number type the file has.
+/// Reads values of any numeric type as 64-bit floats, a given number at a time.
 fn values<R: BufRead>(
     name: &str,
     file: NpyFile<R>,

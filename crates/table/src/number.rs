@@ -1,8 +1,8 @@
 //! Numbers as people write them: decimal commas, groups of digits, currency and per cent signs.
 //!
-//! A text alone often does not say what its comma means: `1,234` may be 1.234 or 1234. So a text is
-//! first *spelled*, which tells what each mark can mean ([`Spelling`]), the spellings of a whole
-//! column are merged, and only then a format is found that all of its texts are read with.
+//! A single text is often ambiguous: `1,234` may be 1.234 or 1234. Each text therefore first gives
+//! a [`Spelling`], the possible meanings of each mark. The spellings of a whole column are merged,
+//! and a format is chosen that reads all of its texts.
 
 use raysum::schema::{DecimalMark, Grouping, NumberFormat};
 
@@ -47,7 +47,7 @@ pub(crate) struct Spelling {
 /// The sign beside the digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum NumberUnit {
-    /// None has been looked at yet.
+    /// No number has been seen yet.
     #[default]
     Unknown,
     /// The same for all, or none.
@@ -59,14 +59,14 @@ pub(crate) enum NumberUnit {
 /// Why no format fits a column of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoFormat {
-    /// Two formats do, with different values.
+    /// Two formats fit, with different values.
     Ambiguous,
-    /// None does.
+    /// No format fits.
     Contradictory,
 }
 
 impl Spelling {
-    /// How a text is written, if it is a finite number or an infinity.
+    /// The spelling of a text, if it is a finite number or an infinity.
     pub(crate) fn of(text: &str) -> Option<Self> {
         if text.parse::<f64>().is_ok_and(|value| !value.is_nan()) {
             return Some(Self { point: point_mark(text), ..Self::plain() });
@@ -81,7 +81,7 @@ impl Spelling {
         Self { unit: NumberUnit::Same(None), ..Self::default() }
     }
 
-    /// Of both.
+    /// The merged spelling of two sets of texts.
     pub(crate) fn merge(self, other: Self) -> Self {
         Self {
             comma: self.comma.merge(other.comma),
@@ -96,7 +96,7 @@ impl Spelling {
         }
     }
 
-    /// The mark of the fraction, where the spelling leaves no doubt.
+    /// The decimal mark, if it is unambiguous.
     pub(crate) fn decimal(self) -> Option<DecimalMark> {
         match (self.comma, self.point) {
             (Mark::Conflict, _)
@@ -116,8 +116,8 @@ impl Spelling {
         }
     }
 
-    /// The format that reads all numbers of a column. `forced` is the mark that the user names,
-    /// `usual` the one of the table's other columns.
+    /// The format that reads all numbers of a column. `forced` is the decimal mark given by the
+    /// user, `usual` that of the table's other columns.
     pub(crate) fn format(
         self,
         forced: Option<DecimalMark>,
@@ -129,7 +129,7 @@ impl Spelling {
         let decimal = match (forced.or(self.decimal()), self.comma, self.point) {
             (Some(decimal), _, _) => decimal,
             (None, Mark::Absent, Mark::Absent) => DecimalMark::Point,
-            // What plain numbers look like.
+            // The format of plain numbers.
             (None, Mark::Absent, Mark::Either) => usual.unwrap_or(DecimalMark::Point),
             (None, Mark::Either, Mark::Absent | Mark::Either) => {
                 usual.or(money).ok_or(NoFormat::Ambiguous)?
@@ -169,9 +169,9 @@ fn starts_groups(lead: &str) -> bool {
     (1..=3).contains(&lead.len()) && !lead.starts_with('0')
 }
 
-/// Reads a number of a known format; infinite if it is too large. At least the unit of the format
-/// has to be there unless the format is that of other tables (`known`), which also may be the first
-/// to have groups of digits.
+/// Reads a number of a known format; infinite if it is too large. The unit of the format is
+/// required unless the format is that of an earlier table (`known`); then groups of digits are
+/// accepted, too.
 pub(crate) fn parse(text: &str, format: &NumberFormat, known: bool) -> Option<f64> {
     let expected = format.unit.as_deref().and_then(|unit| unit.chars().next());
     if format.decimal == DecimalMark::Point && (expected.is_none() || known) {
@@ -193,7 +193,7 @@ pub(crate) fn parse(text: &str, format: &NumberFormat, known: bool) -> Option<f6
         DecimalMark::Point => (spelling.point, spelling.comma, Grouping::Comma),
         DecimalMark::Comma => (spelling.comma, spelling.point, Grouping::Point),
     };
-    // Groups that cannot be anything else are fine in a table that follows.
+    // Unambiguous groups are accepted in later tables.
     let may_group = |grouping| format.grouping == Some(grouping);
     let surely = |grouping| may_group(grouping) || (known && format.grouping.is_none());
     let sound = own != Mark::Group
@@ -308,7 +308,7 @@ impl Digits {
         self.runs.push(0);
     }
 
-    /// What the marks can mean; `None` if they make no number.
+    /// The possible meanings of the marks; `None` if the text is not a number.
     fn spelling(&self) -> Option<Spelling> {
         let mut spelling = Spelling::plain();
         let Some((&last, before)) = self.marks.split_last() else { return Some(spelling) };
@@ -336,7 +336,7 @@ impl Digits {
         Some(spelling)
     }
 
-    /// Whether runs are groups of three, but for the first.
+    /// Whether all runs but the first have three digits.
     fn are_groups(&self, runs: &[usize]) -> bool {
         let (first, rest) = (runs[0], &runs[1..]);
         (1..=3).contains(&first) && !self.zero_first && rest.iter().all(|run| *run == 3)

@@ -1,4 +1,4 @@
-//! Tables to predict, chunk by chunk, so that they may be of any size.
+//! Reads tables to predict in chunks, so that they may be of any size.
 
 use crate::chunk::{KeptColumn, TableHeader};
 use crate::encode::{EncodeOptions, encode};
@@ -21,16 +21,16 @@ pub struct NewRows {
     pub x: Matrix,
     /// The known standard deviation of each row's noise, if the table has the column for it.
     pub noise_std: Option<Vec<f64>>,
-    /// Which of these rows of the table have a row of `x`.
+    /// The rows of the chunk that have a row in `x`.
     pub kept: Vec<usize>,
     /// Number of rows of the table.
     pub rows: usize,
-    /// The columns to hand on.
+    /// The columns to copy to the output.
     pub columns: Vec<KeptColumn>,
 }
 
 impl NewRows {
-    /// Some of them.
+    /// A range of the rows.
     #[must_use]
     pub fn range(&self, range: Range<usize>) -> Self {
         let first = self.kept.partition_point(|row| *row < range.start);
@@ -51,14 +51,14 @@ impl NewRows {
 pub struct PredictionOptions {
     /// What to do about missing cells.
     pub missing: Missing,
-    /// What the user says about the notation of the table.
+    /// The notation of the table, as given by the user.
     pub notation: Notation,
-    /// The columns to hand on, by name or position.
+    /// The columns to copy to the output, by name or position.
     pub keep: Vec<String>,
 }
 
-/// Reads a table to predict, in chunks and in order; returns what the user should know about it.
-/// `start` is called once, before the rows, with the names of the columns to hand on.
+/// Reads a table to predict, in chunks and in order; returns notes for the user. `start` is called
+/// once, before the rows, with the names of the columns to copy to the output.
 pub fn read_new(
     source: &dyn ChunkSource,
     schema: &Schema,
@@ -82,7 +82,7 @@ pub fn read_new(
         },
         &mut |mut chunk| {
             let encoded = encode(schema, &chunk, encoding)?;
-            // What was written before must not be found out to be wrong at the end.
+            // An error at the end would come after rows have been written.
             encoded.report.check_missing()?;
             report.merge(encoded.report);
             noise_known = encoded.labels.noise.is_some();
@@ -142,8 +142,8 @@ pub fn read_all_new(
     Ok((all, notes))
 }
 
-/// How tables are read for the models of one file, one per target: as the table they were fitted on,
-/// or else as one number per column, by name if there are names.
+/// How tables are read for the models of one file, one per target: as the table they were fitted
+/// on, or else as one number per column, by name if there are names.
 pub fn schema_of(models: &[Model]) -> Schema {
     let Some(model) = models.first() else {
         return Schema { named: false, width: 0, features: Vec::new(), labels: Labels::default() };

@@ -1,4 +1,4 @@
-//! Table files of every format, as sources of chunks.
+//! Table files of all formats, as sources of chunks.
 
 #[cfg(feature = "arrow")]
 use crate::arrow;
@@ -12,20 +12,20 @@ use crate::source::ChunkSource;
 use anyhow::{Result, bail, ensure};
 use std::sync::Arc;
 
-/// A file that holds a table: CSV (plain, gzip or zstd), Parquet, Arrow IPC or `.npy`, told apart by
-/// how it starts.
+/// A table file: CSV (plain, gzip or zstd), Parquet, Arrow IPC or `.npy`, detected from its first
+/// bytes.
 pub struct TableFile {
     input: Input,
     options: CsvOptions,
 }
 
 impl TableFile {
-    /// A file that is read more than once. What comes through a pipe is kept.
+    /// A file that is read more than once. The content of a pipe is stored.
     pub fn open(place: &InputPath, options: CsvOptions) -> Result<Self> {
         Ok(Self { input: Input::open(place)?, options })
     }
 
-    /// A file that is read once only: standard input as it comes.
+    /// A file that is read once: standard input is streamed.
     pub fn open_once(place: &InputPath, options: CsvOptions) -> Result<Self> {
         Ok(Self { input: Input::once(place)?, options })
     }
@@ -35,12 +35,12 @@ impl TableFile {
         Self { input: Input::from_bytes(name, bytes), options }
     }
 
-    /// How messages call it.
+    /// Its name in messages.
     pub fn name(&self) -> &str {
         self.input.name()
     }
 
-    /// Whether it is an array of NumPy's.
+    /// Whether it is a NumPy array.
     pub fn is_npy(&self) -> Result<bool> {
         Ok(self.input.format()? == Format::Npy)
     }
@@ -61,12 +61,12 @@ impl ChunkSource for TableFile {
     }
 
     fn is_cheap(&self) -> bool {
-        // Numbers that need not be parsed, in a file that need not be unpacked.
+        // Binary numbers in an uncompressed file.
         self.input.size().is_some() && matches!(self.input.format(), Ok(Format::Npy))
     }
 }
 
-/// An array with the targets from a file of their own: they follow its columns.
+/// An array whose targets are in a separate file: they are appended to its columns.
 pub struct WithTargets<'a> {
     x: &'a TableFile,
     origin: Arc<TableOrigin>,
@@ -126,7 +126,7 @@ impl ChunkSource for WithTargets<'_> {
                 let range = first..first + chunk.rows();
                 first = range.end;
                 if range.end > rows {
-                    // Counted to the end, for the message.
+                    // Read to the end, for the count in the message.
                     return Ok(());
                 }
                 for (name, target) in self.names.iter().zip(&self.targets) {

@@ -1,5 +1,5 @@
-//! What could not be taken as it was when a table was encoded: counted over all of its chunks, and put
-//! into words.
+//! Counts missing cells, dropped rows and unknown categories over the chunks of a table, and
+//! describes them in notes.
 
 use crate::messages::{Note, count, every, names, quoted};
 use anyhow::{Result, bail, ensure};
@@ -14,19 +14,19 @@ pub struct EncodeReport {
     pub(crate) rows: usize,
     /// Rows that are left.
     pub(crate) kept: usize,
-    /// Why the others are not.
+    /// Why the others were dropped.
     pub(crate) why: &'static str,
     /// Missing cells that were filled in, and the rows they are in.
     pub(crate) filled: (usize, usize),
     /// The columns they are in.
     pub(crate) gaps: Vec<String>,
-    /// What training did not know.
+    /// Unknown categories.
     pub(crate) unknown: Vec<Unknown>,
-    /// Missing cells where none may be.
+    /// Missing cells that are not allowed.
     pub(crate) refused: Option<Refused>,
 }
 
-/// Missing cells where none may be.
+/// Missing cells that are not allowed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refused {
     /// Where the first one is.
@@ -40,12 +40,12 @@ pub(crate) struct Refused {
     pub(crate) advice: &'static str,
 }
 
-/// Categories of one column that training did not know.
+/// Unknown categories of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Unknown {
     pub(crate) column: String,
     pub(crate) rows: usize,
-    /// The first ones: one more than are listed, if there are so many.
+    /// The first ones, at most one more than are listed.
     pub(crate) first: Vec<String>,
 }
 
@@ -116,7 +116,7 @@ impl EncodeReport {
         Ok(())
     }
 
-    /// What the user should know, in whole sentences.
+    /// Notes for the user, in whole sentences.
     pub fn notes(&self, file: &str) -> Vec<Note> {
         let mut notes = Vec::new();
         let left_out = self.rows - self.kept;

@@ -1,4 +1,4 @@
-//! X on its way in: kept in memory, or in a temporary file if it is larger than it may be there.
+//! Stores X while it is read: in memory, or in a temporary file if it is too large.
 
 use anyhow::Result;
 use raysum::{Matrix, MatrixRef, RowStore};
@@ -44,14 +44,14 @@ impl<'a> From<&'a StoredRows> for MatrixRef<'a> {
     }
 }
 
-/// Collects rows that come one after another.
+/// Collects rows.
 pub(crate) enum RowCollector {
     Memory { values: Vec<f64>, columns: usize },
     File(RowStore),
 }
 
 impl RowCollector {
-    /// For at most so many rows, of which so many bytes may be in memory.
+    /// For at most this many rows, with a limit on the bytes in memory.
     pub(crate) fn new(rows: usize, columns: usize, room: u64) -> Result<Self> {
         let values = rows.saturating_mul(columns);
         if values.saturating_mul(size_of::<f64>()) as u64 <= room {
@@ -60,7 +60,7 @@ impl RowCollector {
         Ok(Self::File(RowStore::new_in(std::env::temp_dir(), columns)?))
     }
 
-    /// Adds rows, given one after another.
+    /// Adds rows, given in row-major order.
     pub(crate) fn push(&mut self, rows: &[f64]) -> Result<()> {
         match self {
             Self::Memory { values, .. } => values.extend_from_slice(rows),

@@ -1,4 +1,4 @@
-//! Where chunks come from, and what is common to all such places.
+//! The source of chunks, and operations common to all sources.
 
 use crate::chunk::{Chunk, ReadPlan, TableHeader, TableOrigin};
 use crate::column_stats::TableStats;
@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 /// A table that yields its rows in chunks: a file, or a data frame.
 pub trait ChunkSource {
-    /// Reads the table. `plan` decides how once the columns are known, `each` takes the chunks in
-    /// order.
+    /// Reads the table. `plan` decides how to read it once the columns are known, `each` takes the
+    /// chunks in order.
     fn read(
         &self,
         plan: &mut dyn FnMut(&TableHeader) -> Result<ReadPlan>,
@@ -34,7 +34,7 @@ pub(crate) fn check_names(place: &str, names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The names of columns, to look one up in.
+/// The names of columns, for look-up.
 pub(crate) struct ColumnNames<'a> {
     pub(crate) table: &'a TableOrigin,
     pub(crate) named: bool,
@@ -60,7 +60,7 @@ impl TableStats {
         ColumnNames::from(self).find(spec)
     }
 
-    /// Finds one column, whose name may hold a comma, or several between commas.
+    /// Finds one column, whose name may contain a comma, or several separated by commas.
     pub fn find_columns(&self, spec: &str) -> Result<Vec<usize>> {
         match self.find_column(spec) {
             Ok(one) => Ok(vec![one]),
@@ -106,7 +106,7 @@ impl ColumnNames<'_> {
         )
     }
 
-    /// The column name a user most likely meant: one or two slips away, and not a different word.
+    /// The column name that the user most likely meant, at most two typos away.
     fn nearest(&self, spec: &str) -> Option<&str> {
         let wanted = spec.to_lowercase();
         let length = wanted.chars().count();
@@ -127,7 +127,7 @@ mod tests {
         for (spec, index) in [("price", 2), ("1", 1), ("0", 0), ("2", 2), ("-1", 2), ("-3", 0)] {
             assert_eq!(table.find_column(spec).unwrap(), index, "{spec}");
         }
-        // A name wins over a position.
+        // A name takes precedence over a position.
         let table = stats("2,x,y\n5,6,7\n8,9,10\n");
         assert_eq!(table.find_column("2").unwrap(), 0);
         let table = stats("a,\"b,a\",y\n5,6,7\n8,9,10\n");

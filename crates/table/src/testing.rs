@@ -1,4 +1,4 @@
-//! What the tests of several modules share: tables as texts.
+//! Helpers that the tests of several modules share: tables as texts.
 
 use crate::chunk::{Chunk, ReadPlan};
 use crate::column_stats::TableStats;
@@ -20,7 +20,7 @@ pub(crate) fn file(text: &str) -> TableFile {
     TableFile::from_bytes("t.csv", text, CsvOptions::default())
 }
 
-/// What its columns hold.
+/// The statistics of its columns.
 pub(crate) fn stats(text: &str) -> TableStats {
     let file = file(text);
     ScannedTable::new(&file, Notation::default(), u64::MAX).expect("a well-formed table").stats
@@ -44,7 +44,7 @@ pub(crate) fn try_chunk(text: &str, options: CsvOptions) -> Result<Chunk> {
     Ok(chunks.remove(0))
 }
 
-/// The schema of a table, and what is said about it.
+/// The schema of a table, and the notes about it.
 pub(crate) fn inferred(text: &str, target: &str, drop: &[&str]) -> Result<(Schema, Vec<String>)> {
     let stats = stats(text);
     let labels = Labels::of_targets(vec![stats.find_column(target)?]);
@@ -60,7 +60,7 @@ pub(crate) fn schema(text: &str, target: &str) -> Schema {
     inferred(text, target, &[]).expect("a good table").0
 }
 
-/// Encodes a chunk, and says what is to be said about it.
+/// Encodes a chunk; returns its notes, too.
 pub(crate) fn encode(
     schema: &Schema,
     chunk: &Chunk,
@@ -91,7 +91,7 @@ pub(crate) fn plan_and_read(
     Ok(found.expect("there are rows"))
 }
 
-/// So many lines, each made from its number.
+/// A number of lines, each made from its index.
 pub(crate) fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
     (0..count).map(line).collect::<Vec<_>>().concat()
 }

@@ -1,5 +1,5 @@
-//! Whole tables to learn from: read once to see what the columns hold, then encoded. What fits into
-//! memory is kept from the first time.
+//! Training tables: read once to determine the kinds of columns, then encoded. Chunks that fit into
+//! memory are kept from the first pass.
 
 use crate::chunk::{Chunk, ColumnReading, ReadPlan, TableHeader};
 use crate::column_stats::TableStats;
@@ -28,7 +28,7 @@ pub struct TrainingTable {
     pub left_out: Vec<usize>,
     /// How the table was encoded.
     pub schema: Schema,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<Note>,
 }
 
@@ -45,23 +45,23 @@ impl<'a> From<&'a TrainingTable> for MatrixRef<'a> {
     }
 }
 
-/// What is wanted of a table to learn from.
+/// Options for reading a training table.
 #[derive(Clone, Debug)]
 pub struct TrainingOptions {
     /// The columns to predict from.
     pub choice: ColumnChoice,
     /// What to do about missing cells.
     pub missing: Missing,
-    /// What the user says about the notation of the table.
+    /// The notation of the table, as given by the user.
     pub notation: Notation,
-    /// How many bytes of it may be in memory.
+    /// Maximum number of bytes of the table in memory.
     pub room: u64,
-    /// The least number of rows that must be left.
+    /// Minimum number of rows after dropping.
     pub least_rows: usize,
 }
 
 impl Default for TrainingOptions {
-    /// All columns of a small table without gaps, to fit a model to.
+    /// All columns of a small table without missing values.
     fn default() -> Self {
         Self {
             choice: ColumnChoice::default(),
@@ -73,22 +73,22 @@ impl Default for TrainingOptions {
     }
 }
 
-/// A table that has been looked at.
+/// A table after the first pass.
 pub struct ScannedTable<'a> {
     source: &'a dyn ChunkSource,
-    /// What its columns hold.
+    /// The statistics of its columns.
     pub stats: TableStats,
     readings: Vec<ColumnReading>,
-    /// All chunks, if there is room for them.
+    /// All chunks, if they fit into memory.
     kept: Option<Vec<Chunk>>,
 }
 
 impl<'a> ScannedTable<'a> {
-    /// Looks at a table, and keeps at most so many bytes of it.
+    /// Makes the first pass over a table, and keeps at most `room` bytes of it.
     ///
-    /// It is read again if a column turns out to be read in another way than its first rows suggest:
-    /// a text late in a column of numbers makes all of them categories, and the numbers' own
-    /// spelling, which the categories need, is not kept.
+    /// The table is read again if a column is to be read in another way than its first rows
+    /// suggest: a text late in a column of numbers makes all of them categories, and the numbers'
+    /// own spelling, which the categories need, is not kept.
     pub fn new(source: &'a dyn ChunkSource, notation: Notation, room: u64) -> Result<Self> {
         let mut readings: Option<Vec<ColumnReading>> = None;
         loop {
@@ -117,13 +117,13 @@ impl<'a> ScannedTable<'a> {
             if decided == used {
                 return Ok(Self { source, stats, readings: used, kept });
             }
-            // All rows have gone by: a second reading can only differ if the file does.
+            // All rows have been seen: a further pass can only differ if the file changes.
             ensure!(readings.is_none(), changed(&stats.origin.name));
             readings = Some(decided);
         }
     }
 
-    /// Hands over the rows in chunks, in order.
+    /// Passes on the rows in chunks, in order.
     pub fn into_chunks(self, mut each: impl FnMut(Chunk) -> Result<()>) -> Result<()> {
         if let Some(chunks) = self.kept {
             return chunks.into_iter().try_for_each(each);
@@ -146,7 +146,7 @@ fn changed(name: &str) -> String {
     format!("{name} was changed while it was read")
 }
 
-/// Reads a table to learn from, whose labels are found by `labels`.
+/// Reads a training table, whose labels are found by `labels`.
 pub fn read_training(
     source: &dyn ChunkSource,
     options: &TrainingOptions,
@@ -165,7 +165,7 @@ pub fn read_training(
     Ok(table)
 }
 
-/// Reads a table with all that a schema describes: features, targets, sample weights and noise.
+/// Reads a table with all columns of a schema: features, targets, sample weights and noise.
 pub fn read_more(
     source: &dyn ChunkSource,
     schema: &Schema,
@@ -185,7 +185,7 @@ pub fn read_more(
     gathered.finish(&name, schema.clone(), Vec::new())
 }
 
-/// A training table on its way in.
+/// A training table under construction.
 struct TrainingRows {
     x: RowCollector,
     labels: Labels<Vec<f64>>,
@@ -194,7 +194,7 @@ struct TrainingRows {
 }
 
 impl TrainingRows {
-    /// For at most so many rows.
+    /// For at most this many rows.
     fn new(rows: usize, schema: &Schema, room: u64) -> Result<Self> {
         Ok(Self {
             x: RowCollector::new(rows, schema.encoded_columns(), room)?,

@@ -1,4 +1,4 @@
-//! Writes tables of answers, chunk by chunk: the format is that of the file's ending.
+//! Writes tables of results in chunks, in the format given by the file's extension.
 
 #[cfg(feature = "arrow")]
 mod arrow;
@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use std::io::Write;
 use std::path::Path;
 
-/// The endings that are known, as a message lists them.
+/// The known extensions, as a message lists them.
 const ENDINGS: &str = ".csv, .tsv, .json, .jsonl (these also with .gz or .zst), .parquet, .arrow \
                        and .feather";
 
@@ -24,7 +24,7 @@ pub struct OutputFormat {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OutputLayout {
-    /// Fields between such characters.
+    /// Fields separated by this character.
     Separated(char),
     /// An object per line.
     JsonLines,
@@ -44,7 +44,7 @@ impl OutputFormat {
     pub const JSON_LINES: Self =
         Self { layout: OutputLayout::JsonLines, compression: Compression::None };
 
-    /// The format that a file's ending stands for; `None` if it has no ending.
+    /// The format of a file's extension; `None` if it has no extension.
     pub fn of(path: &Path) -> Result<Option<Self>> {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase());
         let name = name.unwrap_or_default();
@@ -88,14 +88,14 @@ impl OutputFormat {
     }
 }
 
-/// Some rows of answers: columns that are handed on, and named numbers.
+/// Some rows of results: copied columns, and named numbers.
 #[derive(Debug, Default)]
 pub struct AnswerChunk {
     /// Number of rows.
     pub rows: usize,
-    /// Columns of the table that was asked about.
+    /// Columns copied from the input table.
     pub kept: Vec<KeptColumn>,
-    /// The answers, with NaN for rows that were left out.
+    /// The results, with NaN for rows that were left out.
     pub answers: Vec<(String, Vec<f64>)>,
 }
 

@@ -1,4 +1,4 @@
-//! Splits a stream of bytes into CSV records, and says on which line a damaged one lies.
+//! Splits a stream of bytes into CSV records, and locates damaged ones by line.
 //!
 //! The csv crate is not used for reading because it accepts a file that is cut off inside quotes,
 //! and because users need the true line of every row, past blank lines and either line ending.
@@ -10,7 +10,7 @@ use std::io::{BufRead, ErrorKind};
 /// One record: its fields, and the line it starts at.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CsvRecord {
-    /// The fields without their quotes, one byte of delimiter between each two.
+    /// The fields without their quotes, separated by one byte.
     text: String,
     /// Where each field ends in `text`.
     ends: Vec<usize>,
@@ -24,7 +24,7 @@ impl CsvRecord {
         self.ends.len()
     }
 
-    /// The fields, without blanks around them.
+    /// The fields, without surrounding blanks.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
         self.ends.iter().scan(0, |start, &end| {
             let field = self.text.get(*start..end).unwrap_or_default();
@@ -35,7 +35,7 @@ impl CsvRecord {
 }
 
 impl CsvRecord {
-    /// One field, without blanks around it.
+    /// One field, without surrounding blanks.
     pub(crate) fn field(&self, position: usize) -> &str {
         let start = position.checked_sub(1).and_then(|p| self.ends.get(p)).map_or(0, |end| end + 1);
         let end = self.ends.get(position).copied().unwrap_or_default();
@@ -43,7 +43,7 @@ impl CsvRecord {
     }
 }
 
-/// Where a reader of quoted fields stands.
+/// The state of the reader of quoted fields.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Before the first character of a field that is not a blank.
@@ -52,7 +52,7 @@ enum State {
     Plain,
     /// Inside quotes.
     Quoted,
-    /// Behind a quote inside quotes: it closes the field unless another one follows.
+    /// After a quote inside quotes: it closes the field unless another one follows.
     Closing,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Records<'a> {
         Ok(true)
     }
 
-    /// Splits the line in `raw`, and the lines after it while a quoted field goes on.
+    /// Splits the line in `raw`, and following lines while a quoted field continues.
     fn split_quoted(&mut self, text: &mut Vec<u8>, ends: &mut Vec<usize>) -> Result<()> {
         let mut state = State::Start;
         let mut opened = self.line;
@@ -150,7 +150,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Reads one line, with its end, into `raw`; `false` at the end of the file.
+    /// Reads one line, including its terminator, into `raw`; `false` at the end of the file.
     fn read_line(&mut self) -> Result<bool> {
         self.raw.clear();
         let read = self.input.read_until(self.terminator, &mut self.raw);
@@ -168,7 +168,7 @@ pub(crate) fn line_ends(bytes: &[u8], terminator: u8) -> u64 {
     bytes.split(|byte| *byte == terminator).count() as u64 - 1
 }
 
-/// A failure to read on after `line`; damage inside a gzip stream shows as these kinds.
+/// The error of a read that fails after `line`; a damaged gzip stream gives these kinds.
 pub(crate) fn read_error(name: &str, line: u64, error: &std::io::Error) -> anyhow::Error {
     match error.kind() {
         ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::InvalidInput => {

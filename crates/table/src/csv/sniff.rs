@@ -1,19 +1,19 @@
-//! Finds out what separates the fields of a CSV file, and whether its first line is a header.
+//! Detects the delimiter of a CSV file, and whether its first line is a header.
 
 use super::Delimiter;
 use super::records::{CsvRecord, Records};
 use crate::cell::CellKind;
 use std::collections::HashSet;
 
-/// How many rows are looked at to decide whether the first one is a header.
+/// Number of rows from which a header is detected.
 pub(crate) const SAMPLE_ROWS: usize = 1000;
-/// How many records are looked at to find what separates the fields.
+/// Number of records from which the delimiter is detected.
 const SNIFFED: usize = 100;
 
-/// Finds what separates the fields from the start of a file.
+/// Detects the delimiter from the start of a file.
 ///
-/// A delimiter that splits all lines alike is right. Where several do, the comma is least likely:
-/// next to semicolons it is a decimal comma.
+/// The delimiter is one that splits all lines into the same number of fields. Of several, the comma
+/// is the least likely: next to semicolons it is a decimal comma.
 pub(crate) fn delimiter(head: &[u8], terminator: u8) -> Delimiter {
     let candidates = [Delimiter::Tab, Delimiter::Semicolon, Delimiter::Comma];
     let widths = candidates.map(|delimiter| {

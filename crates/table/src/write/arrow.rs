@@ -84,7 +84,7 @@ impl ChunkWriter for ArrowFileWriter<'_> {
     }
 }
 
-/// The rows as a batch, of the schema of the first one.
+/// The rows as a batch with the schema of the first one.
 fn batch(chunk: &AnswerChunk, schema: Option<&SchemaRef>) -> Result<RecordBatch> {
     let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
     for column in &chunk.kept {
@@ -120,14 +120,14 @@ fn array(cells: &KeptCells) -> Result<ArrayRef> {
     })
 }
 
-/// The cells of an array as a text file has them; empty where one is missing.
+/// The cells of an array as fields of a text file; empty where missing.
 pub(super) fn texts(array: &ArrayRef) -> Result<Vec<String>> {
     let options = FormatOptions::default().with_null("");
     let formatter = ArrayFormatter::try_new(array.as_ref(), &options)?;
     (0..array.len()).map(|row| Ok(formatter.value(row).try_to_string()?)).collect()
 }
 
-/// The cells of an array as JSON has them: numbers, truth values, and all else as texts.
+/// The cells of an array as JSON: numbers, booleans, and everything else as text.
 pub(super) fn json(array: &ArrayRef) -> Result<Vec<Value>> {
     let kind = array.data_type();
     if *kind == DataType::Boolean {
@@ -135,7 +135,7 @@ pub(super) fn json(array: &ArrayRef) -> Result<Vec<Value>> {
         return Ok(flags.iter().map(Value::from).collect());
     }
     if kind.is_integer() {
-        // Digits as they are: not every integer is a float.
+        // Digits unchanged: not every integer is a float.
         let text = |text: String| text.parse::<i128>().map_or(Value::Null, int);
         return Ok(texts(array)?.into_iter().map(text).collect());
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// Bytes on their way out, packed or not.
+/// A writer of bytes, compressed or not.
 pub(super) enum Packed<'a> {
     Plain(&'a mut (dyn Write + Send)),
     Gzip(GzEncoder<&'a mut (dyn Write + Send)>),
@@ -67,7 +67,7 @@ impl<'a> SeparatedWriter<'a> {
         Self { out, delimiter, begun: false }
     }
 
-    /// A text as a field: in quotes if it holds what would end it.
+    /// A text as a field: quoted if it contains a delimiter, a quote or a line break.
     fn field<'b>(&self, text: &'b str) -> Cow<'b, str> {
         let ends = |c: char| c == self.delimiter || matches!(c, '"' | '\n' | '\r');
         // Blanks at either end would be lost.
@@ -176,7 +176,7 @@ impl ChunkWriter for JsonWriter<'_> {
 }
 
 impl KeptCells {
-    /// As a text file has them; empty where a cell is missing.
+    /// As fields of a text file; empty where missing.
     fn texts(&self) -> Result<Vec<String>> {
         Ok(match self {
             Self::Texts(texts) => texts.clone(),
@@ -186,7 +186,7 @@ impl KeptCells {
         })
     }
 
-    /// As JSON has them; null where a cell is missing.
+    /// As JSON; null where missing.
     fn json(&self) -> Result<Vec<Value>> {
         let text = |text: String| if text.is_empty() { Value::Null } else { Value::from(text) };
         Ok(match self {
@@ -198,7 +198,7 @@ impl KeptCells {
     }
 }
 
-/// A number as the array has it: whole ones without a point.
+/// A number of an array: integers without a point.
 fn number(value: f64) -> String {
     if value.is_nan() { String::new() } else { value.to_string() }
 }
