@@ -1,4 +1,4 @@
-//! What a model has to beat: a constant, and a straight line through every column.
+//! Baselines: a constant, and linear regression on all columns.
 
 use raysum::{MatrixRef, Prediction, Result};
 

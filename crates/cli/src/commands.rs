@@ -29,7 +29,7 @@ pub(crate) fn run(command: &Command, voice: Voice) -> Result<()> {
     }
 }
 
-/// Where the experiments are, with the command that runs what was asked for.
+/// The message that names the program of the experiments, with the equivalent command.
 fn moved(args: &ReproduceArgs) -> String {
     let words: Vec<_> = args.words.iter().map(|word| word.to_string_lossy()).collect();
     let words = if words.is_empty() { "--help".into() } else { words.join(" ") };

@@ -1,9 +1,9 @@
-//! Words about a fitted model that several commands print.
+//! Descriptions of a fitted model that several commands print.
 
 use crate::style;
 use raysum::Model;
 
-/// The engine in words.
+/// The engine, for display.
 pub(crate) fn engine(model: &Model) -> String {
     match model.features() {
         Some(p) => format!("{} engine with {p} features", model.engine()),
@@ -11,7 +11,7 @@ pub(crate) fn engine(model: &Model) -> String {
     }
 }
 
-/// The evaluations of a fit, and of those the ones for the saved model.
+/// The number of evaluations in all, and of those for the saved model.
 pub(crate) fn evaluations(model: &Model, all: usize) -> String {
     match model.report().evaluations {
         own if own == all => all.to_string(),
@@ -40,7 +40,7 @@ pub(crate) fn likelihood(model: &Model) -> String {
     }
 }
 
-/// A line on solves of the search that did not converge, if there were any.
+/// A line on solves that did not converge during the search, if there were any.
 pub(crate) fn unconverged(model: &Model) -> String {
     let count = match model.report().unconverged {
         0 => return String::new(),
@@ -53,7 +53,7 @@ pub(crate) fn unconverged(model: &Model) -> String {
     )
 }
 
-/// What stands before the name of a column of results: the target, where there are several.
+/// The prefix of result columns: the name of the target, if there are several.
 pub(crate) fn mark(model: &Model, targets: usize) -> String {
     let target = model.target_name().filter(|_| targets > 1);
     target.map_or(String::new(), |target| format!("{target}_"))

@@ -1,5 +1,5 @@
-//! What the fuzzers call: everything that reads what somebody else wrote. Each takes any bytes and
-//! ends without a panic, or has found a bug.
+//! Entry points of the fuzzers: everything that reads untrusted input. Each takes any bytes, and a
+//! panic is a bug.
 
 use crate::args::{Args, Command};
 use clap::Parser;
@@ -48,7 +48,7 @@ fn check(x: &Matrix, rows: usize) {
     assert_eq!(x.rows(), rows);
 }
 
-/// Reads a model, as it is and with its checksum put right, and predicts.
+/// Reads a model, unchanged and with its checksum corrected, and predicts.
 pub fn model(bytes: &[u8]) {
     for bytes in [Some(bytes.to_vec()), raysum::fuzzing::resealed(bytes)].into_iter().flatten() {
         let Ok(models) = Model::from_bytes(&bytes) else { continue };

@@ -1,4 +1,4 @@
-//! Ctrl-C: stop at once with code 130, but never in the middle of putting a file in place.
+//! Ctrl-C: exit at once with code 130, but never while a file is being renamed into place.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ static KEPT: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// Installs the handler of a program with this name.
 pub(crate) fn install(name: &'static str) {
-    // Without a handler the system's own applies, which is good enough.
+    // If this fails, the system's default handler applies, which suffices.
     let _ = ctrlc::set_handler(move || {
         let _wait_for_file = WRITING.lock();
         if let Some(path) = lock(&UNFINISHED).take() {
             let _ = std::fs::remove_file(path);
         }
-        // Not eprintln, which panics if standard error is closed: the job would run on.
+        // Not eprintln, which panics if standard error is closed; the job would then continue.
         let kept = match &*lock(&KEPT) {
             Some(path) => format!(
                 "; {} keeps what was found so far, and the same command goes on from there",
@@ -31,12 +31,12 @@ pub(crate) fn install(name: &'static str) {
     });
 }
 
-/// What an interruption says is kept, from now on.
+/// Sets the checkpoint that the message of an interruption names.
 pub(crate) fn keeps(checkpoint: Option<&Path>) {
     *lock(&KEPT) = checkpoint.map(Path::to_owned);
 }
 
-/// What an interruption removes, from now on.
+/// Sets the incomplete file that an interruption removes.
 pub(crate) fn removes(unfinished: Option<&Path>) {
     *lock(&UNFINISHED) = unfinished.map(Path::to_owned);
 }
@@ -45,7 +45,7 @@ fn lock(path: &Mutex<Option<PathBuf>>) -> MutexGuard<'_, Option<PathBuf>> {
     path.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `body`, which puts a file in place, before any interruption takes effect.
+/// Runs `body`, which renames a file into place, without interruption.
 pub fn whole<T>(body: impl FnOnce() -> T) -> T {
     let _guard = WRITING.lock();
     body()

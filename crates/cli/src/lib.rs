@@ -1,5 +1,5 @@
-//! The command `raysum`: parse the arguments → resolve a job → run it → print. A library for its fuzzers and for the
-//! paper's experiments; its items are not a stable interface.
+//! The command `raysum`: parse the arguments → resolve a job → run it → print. It is a library for
+//! the fuzzers and for the paper's experiments; its items are not a stable interface.
 
 #[doc(hidden)]
 pub mod args;
@@ -37,7 +37,7 @@ struct Readme;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Does what the command line says.
+/// Runs the command line.
 pub fn run() -> ExitCode {
     let args = args::Args::parse();
     program::run("raysum", args.program, |voice| commands::run(&args.command, voice))

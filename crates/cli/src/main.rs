@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// An evaluation asks for large blocks again and again. The system's allocator hands them back in
-/// between, and a quarter of the time went into getting them anew.
+/// Each evaluation allocates large blocks. The system's allocator returns them to the system in
+/// between, and allocating them again took a quarter of the time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,6 +1,6 @@
 //! How much memory a table may take.
 
-/// Where the machine does not say how much is free.
+/// The default where the amount of free memory is unknown.
 const UNKNOWN: u64 = 4 << 30;
 
 /// Half of the memory that is free now.

@@ -1,4 +1,4 @@
-//! Where results go: standard output, or a file that is written atomically.
+//! Writes results to standard output, or atomically to a file.
 
 use crate::{interrupt, same_file};
 use anyhow::{Context, Result, bail};
@@ -8,8 +8,8 @@ use serde_json::Value;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Runs `body` on a writer to `path` (`-` is standard output). It may take its time: a file is put
-/// in its place when it is complete, and an interruption leaves nothing of it.
+/// Runs `body` on a writer to `path` (`-` is standard output). The file is renamed into place when
+/// it is complete, and an interruption removes it.
 pub fn write<E: Into<anyhow::Error>>(
     path: &Path,
     body: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), E>,
@@ -30,7 +30,7 @@ pub fn write<E: Into<anyhow::Error>>(
     done
 }
 
-/// A file whose errors tell which file could not be written.
+/// A draft whose errors name the file that could not be written.
 struct Named<'a> {
     file: &'a mut AtomicFile,
     path: &'a Path,
@@ -52,8 +52,8 @@ impl Write for Named<'_> {
     }
 }
 
-/// Fails if nothing could be written to `path`, or if that would overwrite one of the `inputs`:
-/// better now than after an hour of fitting.
+/// Fails if `path` cannot be written, or if that would overwrite one of the `inputs`. Called before
+/// the work starts.
 pub(crate) fn check<'a>(path: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
     check_inputs(path, inputs)?;
     if path == Path::new("-") {
@@ -108,7 +108,7 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Says something on standard error; if nobody can hear it, the job goes on all the same.
+/// Prints to standard error; a failure to do so is ignored.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{}", shown(text));
 }
@@ -120,8 +120,8 @@ pub fn print_line(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prints a JSON object as a line of results, with escapes of JSON's own for what a terminal would
-/// obey. Only strings hold such characters.
+/// Prints a JSON object as a line of results, with JSON escapes for characters that a terminal
+/// would interpret. Only strings contain such characters.
 pub fn print_json(value: &Value) -> Result<()> {
     let mut line = String::new();
     for c in value.to_string().chars() {
@@ -136,8 +136,8 @@ pub fn print_json(value: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Lines without anything that a terminal would obey. Names are escaped where they are put into a
-/// line; this is for file names and the words of other libraries.
+/// Lines without characters that a terminal would interpret. Column names are escaped where they
+/// are formatted; this is for file names and messages of other libraries.
 fn shown(text: &str) -> String {
     text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
 }

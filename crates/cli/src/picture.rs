@@ -1,4 +1,4 @@
-//! Draws a fitted model as SVG: predicted against true with intervals, and what matters.
+//! Draws a fitted model as SVG: predicted against true values with intervals, and relevance.
 
 use anyhow::{Result, anyhow};
 use plotters::chart::MeshStyle;
@@ -147,7 +147,7 @@ fn relevance(panel: &Panel<'_>, model: &Model) -> Result<()> {
     Ok(())
 }
 
-/// Axes and grid as both panels have them: readable words, faint lines at the labels only.
+/// Axes and grid of both panels: readable labels, faint lines at the labels only.
 fn plain<'m, 'a, 'b, X: Ranged, Y: Ranged, DB: DrawingBackend>(
     mesh: &'m mut MeshStyle<'a, 'b, X, Y, DB>,
 ) -> &'m mut MeshStyle<'a, 'b, X, Y, DB> {

@@ -1,4 +1,4 @@
-//! Progress of a fit: a bar on a terminal, a plain line now and then elsewhere, or nothing.
+//! Progress of a fit: a bar on a terminal, occasional plain lines elsewhere, or nothing.
 
 use crate::program::Voice;
 use crate::{output, style};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How often a plain line is written.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
-/// Shows how a job goes on, on standard error.
+/// Shows the progress of a job on standard error.
 pub struct Reporter {
     surface: Surface,
 }
@@ -41,7 +41,7 @@ impl Reporter {
             return Surface::Quiet;
         }
         let bar = ProgressBar::new(1);
-        // The template is a constant; were it wrong, the default bar would do.
+        // The template is a constant; if it were invalid, the default bar would be used.
         if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24} {msg}") {
             bar.set_style(style);
         }
@@ -49,7 +49,7 @@ impl Reporter {
         Surface::Bar(bar)
     }
 
-    /// After an evaluation of a fit.
+    /// Reports an evaluation of a fit.
     pub(crate) fn evaluation(&mut self, p: &Progress) {
         let text = |elapsed: Duration| {
             let what = match p.phase {
@@ -71,7 +71,7 @@ impl Reporter {
         self.show((1000.0 * p.done) as u64, 1000, text);
     }
 
-    /// After `done` of `all` equal parts of a job.
+    /// Reports `done` of `all` equal steps of a job.
     pub fn part(&mut self, done: usize, all: usize) {
         let text = |elapsed: Duration| {
             let left = elapsed.as_secs_f64() / done.max(1) as f64 * (all - done) as f64;
@@ -80,7 +80,7 @@ impl Reporter {
         self.show(done as u64, all as u64, text);
     }
 
-    /// After this share of a long job, the last of it some part of a whole.
+    /// Reports the share of a long job that is done, with the step that was just finished.
     pub fn share(&mut self, share: f64, part: &str) {
         let text = |elapsed: Duration| {
             let left = time_left(elapsed, share);
@@ -89,7 +89,7 @@ impl Reporter {
         self.show((1000.0 * share) as u64, 1000, text);
     }
 
-    /// Shows how far the job is; the words are only made if they are to be seen.
+    /// Shows the progress; the text is only formatted if it is displayed.
     fn show(&mut self, position: u64, length: u64, text: impl Fn(Duration) -> String) {
         match &mut self.surface {
             Surface::Quiet => {}
@@ -107,7 +107,7 @@ impl Reporter {
         }
     }
 
-    /// The job is done.
+    /// Reports the end of the job.
     pub fn finish(self) {
         if let Surface::Bar(bar) = self.surface {
             bar.finish_and_clear();
@@ -115,7 +115,7 @@ impl Reporter {
     }
 }
 
-/// The end of a line that says how long the rest takes; empty while that would be a guess.
+/// The part of a line with the time left; empty while there is no reliable estimate.
 fn time_left(elapsed: Duration, done: f64) -> String {
     if done <= 0.1 {
         return String::new();

@@ -1,4 +1,4 @@
-//! From what the user typed to jobs in which everything is decided: parse → resolve → run.
+//! Turns parsed arguments into jobs in which everything is decided: parse → resolve → run.
 
 use crate::args::{
     DatesOrder, Decimal, EvaluateArgs, FitArgs, MissingRule, OutputArgs, PredictArgs, ReadArgs,
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(crate) struct TableJob {
     pub(crate) place: InputPath,
-    /// The targets, if they are in a file of their own.
+    /// The targets, if they are in a separate file.
     pub(crate) y: Option<InputPath>,
     /// The columns that hold them, as the user names them.
     pub(crate) labels: Labels<String>,
@@ -47,7 +47,7 @@ pub(crate) struct EvaluateJob<'a> {
     pub(crate) repeats: u32,
 }
 
-/// Rows for a saved model, which are answered one after another.
+/// Rows to predict or sample with a saved model.
 #[derive(Debug)]
 pub(crate) struct AnswerJob<'a> {
     pub(crate) model: &'a Path,

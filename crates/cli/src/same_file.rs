@@ -1,26 +1,26 @@
-//! Whether two names stand for the same file, whatever links lead to it.
+//! Whether two names refer to the same file, through any links.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
 /// The name of standard input and output.
 const STANDARD: &str = "-";
-/// Links that may follow each other; the system's own limit is 40.
+/// Maximum number of links to follow; the system's own limit is 40.
 const MOST_LINKS: usize = 40;
 
-/// What tells a file from all others.
+/// The identity of a file.
 #[derive(Debug, PartialEq)]
 enum Identity {
-    /// Device and number of a file that is there.
+    /// Device and inode of an existing file.
     #[cfg(unix)]
     File(u64, u64),
-    /// The place of a file, with every link of its folder resolved.
+    /// The path of a file, with all links of its folder resolved.
     Place(PathBuf),
 }
 
 /// Whether writing to `output` would change `input`. `-` is standard output and standard input.
 ///
-/// Devices, terminals and pipes are never the same: writing to them takes nothing from a reader.
+/// Devices, terminals and pipes are never the same: writing to them does not change what is read.
 pub(crate) fn overwrites(output: &Path, input: &Path) -> bool {
     let standard = Path::new(STANDARD);
     let output = if output == standard { stdout() } else { of_path(output) };
@@ -28,7 +28,7 @@ pub(crate) fn overwrites(output: &Path, input: &Path) -> bool {
     output.is_some() && output == input
 }
 
-/// Whether two outputs, which need not be there yet, are the same file.
+/// Whether two outputs, which need not exist yet, are the same file.
 pub(crate) fn same(one: &Path, other: &Path) -> bool {
     let one = of_path(one);
     one.is_some() && one == of_path(other)
@@ -52,7 +52,7 @@ fn of_file(found: &Metadata, path: &Path) -> Option<Identity> {
     found.is_file().then(|| fs::canonicalize(path).ok().map(Identity::Place)).flatten()
 }
 
-/// Where a file that is not there yet would be made.
+/// The path at which a file that does not exist yet would be created.
 fn of_place(path: &Path, links: usize) -> Option<Identity> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -1,4 +1,4 @@
-//! Scores of predictions on rows that were not fitted.
+//! Scores of predictions on held-out rows.
 
 use raysum::{Prediction, metrics};
 use serde::Serialize;
@@ -17,8 +17,8 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// Scores of the target divided by `unit`, its standard deviation in the training rows: so
-    /// no target is too large or too small to be squared.
+    /// Scores of the target divided by `unit`, its standard deviation in the training rows, so that
+    /// squares of very large or very small targets neither overflow nor underflow.
     pub fn standardised(truth: &[f64], p: &Prediction, unit: f64) -> Self {
         let error: Vec<f64> =
             truth.iter().zip(&p.mean).map(|(t, m)| (t / unit) - (m / unit)).collect();

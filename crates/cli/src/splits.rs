@@ -1,12 +1,12 @@
-//! Seeded splits of rows: folds, and a held-out part.
+//! Seeded splits of rows: folds, and a held-out set.
 
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use raysum::Labels;
 use raysum::MatrixRef;
 use raysum_table::TrainingTable;
 
-/// The rows of one fold. All others are to learn from; of millions, their numbers would take more
-/// memory than anything else.
+/// The rows of one fold. All others are training rows; their indices are not stored, since they
+/// would take the most memory on tables of millions of rows.
 #[derive(Debug)]
 pub struct Split {
     /// In the order of the table.
@@ -20,7 +20,7 @@ impl Split {
         Self { test }
     }
 
-    /// The rows to learn from, X without a copy.
+    /// The training rows, X without a copy.
     pub(crate) fn train<'a>(
         &'a self,
         table: &'a TrainingTable,
@@ -29,7 +29,7 @@ impl Split {
         (x, table.labels.map(|values| self.train_of(values)))
     }
 
-    /// The rows to be tested on, X without a copy.
+    /// The test rows, X without a copy.
     pub(crate) fn test<'a>(
         &'a self,
         table: &'a TrainingTable,
@@ -61,13 +61,13 @@ pub fn are_enough(rows: usize, folds: usize) -> bool {
     rows >= folds && rows - rows.div_ceil(folds) >= 2
 }
 
-/// `folds` splits of nearly equal size; every row is in exactly one test part.
+/// `folds` splits of nearly equal size; every row is in exactly one test set.
 pub fn folds(rows: usize, folds: usize, seed: u64, repeat: u32) -> Vec<Split> {
     let order = permutation(rows, seed, repeat);
     (0..folds).map(|k| Split::new(&order[k * rows / folds..(k + 1) * rows / folds])).collect()
 }
 
-/// A held-out part of about this share, if there are enough rows for both parts.
+/// A held-out set of about this share, if there are enough rows for both sets.
 pub(crate) fn holdout(rows: usize, share: f64, seed: u64) -> Option<Split> {
     let test = (rows as f64 * share).round() as usize;
     let test = if share > 0.0 && rows >= 10 { test.max(1) } else { test };

@@ -1,8 +1,8 @@
-//! How numbers and tables look on a terminal.
+//! Formats numbers and tables for a terminal.
 
 use raysum_table::escaped;
 
-/// A number with four significant digits, without an exponent where it reads well.
+/// A number with four significant digits, without an exponent where that is readable.
 pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {
@@ -15,9 +15,9 @@ pub(crate) fn number(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Rows of cells in aligned columns: the first to the left, the others to the right.
+/// Rows of cells in aligned columns: the first left-aligned, the others right-aligned.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
-    // Cells hold the names of the user's columns.
+    // Cells may contain names of the user's columns.
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect()).collect();
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);

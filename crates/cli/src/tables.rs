@@ -1,4 +1,4 @@
-//! Opens the tables of jobs: files to rows to learn from, or to answer.
+//! Reads the tables of jobs: training tables, and tables to predict.
 
 use crate::resolve::{AnswerJob, RowsJob, TableJob};
 use anyhow::{Result, ensure};
@@ -66,7 +66,8 @@ fn find_labels(
     })
 }
 
-/// Reads a table with all that models were fitted on: features, targets, sample weights and noise.
+/// Reads a table with all columns that models were fitted on: features, targets, sample weights,
+/// noise.
 pub(crate) fn more_rows(job: &RowsJob<'_>, models: &[Model]) -> Result<TrainingTable> {
     let schema = schema_of(models);
     let notation = job.csv.notation;
@@ -76,12 +77,12 @@ pub(crate) fn more_rows(job: &RowsJob<'_>, models: &[Model]) -> Result<TrainingT
     let both = WithTargets::new(&file, &y)?;
     let (found, expected) = (both.count(), schema.labels.targets.len());
     ensure!(found == expected, "{}: it has {found} targets, but the model {expected}", y.name());
-    // By position: whatever the targets were called, they follow.
+    // By position: the targets follow, whatever their names.
     let schema = with_targets_last(schema);
     read_more(&both, &schema, job.missing, notation)
 }
 
-/// A schema of an array whose targets follow the other columns.
+/// The schema of an array whose targets follow the other columns.
 fn with_targets_last(mut schema: Schema) -> Schema {
     let inside = schema.labels.targets.iter().map(|target| target.position);
     let mut inside: Vec<usize> = inside.collect();
@@ -99,7 +100,7 @@ fn with_targets_last(mut schema: Schema) -> Schema {
     schema
 }
 
-/// Reads a table to answer, some rows at a time and in order; returns what the user should know.
+/// Reads a table to predict, in chunks and in order; returns notes for the user.
 pub(crate) fn new_rows(
     job: &AnswerJob<'_>,
     models: &[Model],
@@ -111,7 +112,8 @@ pub(crate) fn new_rows(
     read_new(&file, &schema, &job.options, start, each)
 }
 
-/// Without a number in it, the first row of a file without a header would be taken for one.
+/// Assumes no header if the training table had none and only text columns: its first row would be
+/// taken for a header.
 fn for_schema(mut options: CsvOptions, schema: &Schema) -> CsvOptions {
     use raysum::schema::FeatureKind::{Boolean, Category};
     let text = |kind: &_| matches!(kind, Category { .. } | Boolean);

@@ -1,12 +1,12 @@
-//! How many threads a command uses.
+//! The number of threads of a command.
 
 use std::num::NonZero;
 
-/// The variable that rayon, which runs the threads, takes their number from.
+/// The environment variable from which rayon takes the number of threads.
 const VARIABLE: &str = "RAYON_NUM_THREADS";
 
-/// Starts the threads that are asked for, on the command line or by the environment, or else one for
-/// each core. More than there are cores would only wait for each other: then there is a note.
+/// Starts the number of threads given on the command line or by the environment, or else one per
+/// core. There are never more threads than cores; a note says so.
 pub(crate) fn start(asked: Option<u32>) -> anyhow::Result<Option<String>> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let variable = std::env::var(VARIABLE).ok();
@@ -17,7 +17,7 @@ pub(crate) fn start(asked: Option<u32>) -> anyhow::Result<Option<String>> {
     Ok(note)
 }
 
-/// How many of the threads that are asked for to use, and what to say if that is not all of them.
+/// The number of threads to use, and a note if it is less than requested.
 fn capped(asked: Option<usize>, cores: usize) -> (usize, Option<String>) {
     match asked {
         Some(asked) if asked > cores => {

@@ -36,21 +36,21 @@ pub(crate) enum Experiment {
     Scaling(RunArgs),
     /// Kernels in the plane, and how fast they converge to their limit
     Kernels(RunArgs),
-    /// Everything above; without --data what needs none
+    /// Everything above; without --data only what needs none
     All(AllArgs),
 }
 
-/// What every experiment takes.
+/// Options of every experiment.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct RunArgs {
-    /// Folder for results, figures and the page; a run that was interrupted continues there
+    /// Folder for results, figures and the page; an interrupted run continues there
     #[arg(
         long, short, value_name = "FOLDER", default_value = "reproduction",
         value_parser = folder()
     )]
     pub(crate) output: PathBuf,
 
-    /// A reduced version, in a minute or so
+    /// Run a reduced version, in about a minute
     #[arg(long)]
     pub(crate) quick: bool,
 
@@ -61,7 +61,7 @@ pub(crate) struct RunArgs {
     pub(crate) seed: u64,
 }
 
-/// What experiments on real data take.
+/// Options of experiments on real data.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct WithData {
     #[command(flatten)]
@@ -73,7 +73,7 @@ pub(crate) struct WithData {
     pub(crate) data: PathBuf,
 }
 
-/// How to cross-validate.
+/// Options of cross-validation.
 #[derive(Clone, Copy, Debug, ClapArgs)]
 pub(crate) struct FoldsArgs {
     /// Folds of the cross-validation [default: 10, with --quick 3]
@@ -82,8 +82,8 @@ pub(crate) struct FoldsArgs {
     )]
     pub(crate) folds: Option<u32>,
 
-    /// How often to repeat it, with other folds and other directions [default: as the paper, 2; 1
-    /// for the peptides and with --quick]
+    /// Repetitions, with other folds and other directions [default: 2 as in the paper; 1 for the
+    /// peptides and with --quick]
     #[arg(
         long, value_name = "N", value_parser = whole(1, 1000), allow_hyphen_values = true
     )]
@@ -110,8 +110,8 @@ pub(crate) struct UciArgs {
     )]
     pub(crate) models: Vec<String>,
 
-    /// The other sets in the folder too: one fold of those above 5,000 rows, with the models that
-    /// are linear in the rows
+    /// Also run the other sets in the folder: one fold of those above 5,000 rows, with the models
+    /// that are linear in the rows
     #[arg(long)]
     pub(crate) larger: bool,
 }

@@ -25,7 +25,7 @@ pub(crate) struct Look {
     pub(crate) marker: Marker,
 }
 
-/// What stands at a series' points.
+/// The marker at a series' points.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Marker {
     None,

@@ -1,5 +1,5 @@
-//! The orientation of faces: a random face is turned by a random angle and cropped; the angle is
-//! to be told from the pixels.
+//! The orientation of faces: a random face is rotated by a random angle and cropped; the angle is
+//! to be predicted from the pixels.
 
 use crate::chart;
 use crate::journal::Results;
@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 pub(crate) const NAME: &str = "faces";
 
-/// Pixels along a side of the faces, and of the square cut out of a turned one, which lies inside
-/// whatever the angle: 1,024 columns.
+/// Pixels along a side of the faces, and of the square cut out of a rotated one, which lies inside
+/// for any angle: 1,024 columns.
 const SIDE: usize = 64;
 const CROP: usize = 32;
 const TEST_ROWS: usize = 400;
@@ -27,7 +27,7 @@ const LEVELS: [&str; 2] = ["rbf-ard", "gam"];
 const SIZES: [usize; 3] = [400, 1_200, 2_400];
 const COUNTS: [usize; 8] = [1, 2, 5, 13, 34, 89, 144, 233];
 const REPEATS: u32 = 2;
-/// A search costs rows² × sub-kernels: above this much of it, a part of the rows has to do.
+/// A search costs rows² × sub-kernels; above this cost it uses a subset of the rows.
 const MOST_PAIRS: f64 = 1e8;
 
 /// The pixels of all faces, row by row.
@@ -36,7 +36,7 @@ struct Faces {
 }
 
 pub(crate) fn jobs(run: &Run) -> Result<Vec<Job<'static>>> {
-    // The last column is the subject, who is not asked about.
+    // The last column is the subject, which is not used.
     let set = run.data()?.extra("olivetti")?;
     ensure!(
         set.x.columns() == SIDE * SIDE,
@@ -76,7 +76,7 @@ impl Faces {
         Drawn { x, y, x_new, truth }
     }
 
-    /// Faces drawn with replacement, each turned by an angle between −90° and 90°, and the angles.
+    /// Faces drawn with replacement, each rotated by an angle between −90° and 90°, and the angles.
     fn turned(&self, rows: usize, rng: &mut impl Rng) -> (Matrix, Vec<f64>) {
         let mut x = Matrix::zeros(rows, CROP * CROP);
         let mut angles = Vec::with_capacity(rows);
@@ -90,7 +90,7 @@ impl Faces {
     }
 }
 
-/// The middle of a face turned by an angle, by bilinear interpolation.
+/// The centre of a face rotated by an angle, by bilinear interpolation.
 fn crop(face: &[f64], angle: f64, out: &mut [f64]) {
     let (sin, cos) = angle.sin_cos();
     let middle = 0.5 * (SIDE as f64 - 1.0);
@@ -185,7 +185,7 @@ mod tests {
         for degrees in [-90.0_f64, -45.0, 30.0, 90.0] {
             crop(&face, degrees.to_radians(), &mut out);
             let (sin, cos) = degrees.to_radians().sin_cos();
-            // Of a ramp bilinear interpolation is exact, in every corner.
+            // For a ramp bilinear interpolation is exact, also in the corners.
             let end = 0.5 * (CROP as f64 - 1.0);
             for (k, down, right) in [(0, -end, -end), (CROP - 1, -end, end)] {
                 let row = middle + cos * down - sin * right;

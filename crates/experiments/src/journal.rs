@@ -1,5 +1,5 @@
-//! The results of an experiment as they come: a line is added to a file when a fit ends, so that a
-//! run that is killed continues where it was.
+//! The journal of an experiment: a line is appended to a file when a fit ends, so that a killed run
+//! can be continued.
 
 use crate::record::{HEADER, Key, Record};
 use anyhow::{Context, Result, ensure};
@@ -9,10 +9,10 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The columns of the file with the times, which are not the same in every run.
+/// The columns of the file with the times, which differ between runs.
 const TIMES_HEADER: &str = "set,rows,model,j,repeat,fold,seconds";
 
-/// What is known so far.
+/// The results so far.
 pub(crate) struct Journal {
     results: Lines,
     times: Lines,
@@ -21,7 +21,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Opens the files of an experiment in a folder, or begins them.
+    /// Opens or creates the files of an experiment in a folder.
     pub(crate) fn open(folder: &Path, experiment: &str) -> Result<Self> {
         let (results, lines) = Lines::open(folder.join(format!("{experiment}.csv")), HEADER)?;
         let mut records = BTreeMap::new();
@@ -54,8 +54,8 @@ impl Journal {
         Ok(())
     }
 
-    /// All results in an order that does not depend on which ended first; the files are put into
-    /// it too.
+    /// All results in an order that does not depend on which ended first; the files are sorted,
+    /// too.
     pub(crate) fn finish(&self) -> Result<Results> {
         self.results.rewrite(HEADER, self.records.values().map(Record::line))?;
         self.times.rewrite(TIMES_HEADER, self.seconds.iter().map(|(k, s)| time_line(k, *s)))?;
@@ -73,7 +73,7 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    /// What these fits took in all.
+    /// The total time of these fits.
     pub(crate) fn seconds(&self, of: impl Fn(&Key) -> bool) -> f64 {
         self.seconds.iter().filter(|(key, _)| of(key)).map(|(_, s)| s).sum()
     }
@@ -105,8 +105,8 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Opens or begins the file; what its whole lines hold comes back. A kill may have torn the
-    /// last one: it is cut off.
+    /// Opens or creates the file, and returns its complete lines. An incomplete last line, left by
+    /// a kill, is removed.
     pub(crate) fn open(path: PathBuf, header: &str) -> Result<(Self, Vec<String>)> {
         let name = path.display().to_string();
         let old = match std::fs::read_to_string(&path) {
@@ -134,7 +134,7 @@ impl Lines {
         Ok((Self { path, file }, lines.map(str::to_string).collect()))
     }
 
-    /// Adds a line, in one piece and at once.
+    /// Appends a line in one write.
     pub(crate) fn add(&mut self, line: &str) -> Result<()> {
         let written = interrupt::whole(|| {
             self.file.write_all(format!("{line}\n").as_bytes())?;
@@ -143,7 +143,7 @@ impl Lines {
         written.with_context(|| format!("cannot write {}", self.path.display()))
     }
 
-    /// Puts other lines in place of all there are.
+    /// Replaces all lines.
     pub(crate) fn rewrite(&self, header: &str, lines: impl Iterator<Item = String>) -> Result<()> {
         output::write(&self.path, |out| {
             writeln!(out, "{header}")?;
@@ -151,7 +151,7 @@ impl Lines {
         })
     }
 
-    /// Where a line stands, for messages.
+    /// The location of a line, for messages.
     pub(crate) fn place(&self, number: usize) -> String {
         format!("{}, line {}, cannot be read", self.path.display(), number + 2)
     }
@@ -176,7 +176,7 @@ mod tests {
 
         let torn = tempfile::tempdir().unwrap();
         let mut journal = Journal::open(torn.path(), "uci").unwrap();
-        // Ended in another order, and killed while the third was written.
+        // Results in another order, with a kill while the third was written.
         journal.add(records[2].clone(), 1.0).unwrap();
         journal.add(records[0].clone(), 1.0).unwrap();
         drop(journal);

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-/// An experiment as a reader meets it.
+/// The section of an experiment.
 pub(crate) struct Section {
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
-    /// What the paper found.
+    /// The paper's findings.
     pub(crate) paper: &'static str,
-    /// What was found here, one sentence each.
+    /// Our findings, one sentence each.
     pub(crate) found: Vec<String>,
     pub(crate) figures: Vec<Figure>,
     pub(crate) tables: Vec<Table>,
@@ -34,7 +34,7 @@ pub(crate) struct Cell {
     pub(crate) text: String,
     pub(crate) note: String,
     pub(crate) bold: bool,
-    /// Worth a second look.
+    /// Highlighted.
     pub(crate) marked: bool,
 }
 

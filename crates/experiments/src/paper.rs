@@ -1,4 +1,4 @@
-//! The paper's own numbers, and how its models are called there and here.
+//! The paper's numbers, and the names of its models there and here.
 
 use crate::chart::{Look, Marker};
 use anyhow::{Context, Result};
@@ -44,7 +44,7 @@ pub(crate) struct Cell {
     pub(crate) rows: usize,
     /// Our name of the model.
     pub(crate) model: &'static str,
-    /// Nothing where the paper has no number.
+    /// `None` where the paper has no number.
     pub(crate) rmse: Option<Published>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// Of the mean.
+    /// The standard error of the mean.
     pub(crate) fn standard_error(&self) -> f64 {
         const FITS: f64 = 20.0;
         0.5 * self.two_sd / FITS.sqrt()

@@ -19,8 +19,8 @@ const MODELS: [&str; 2] = ["rpa-1", "dpa-ard"];
 const LEVELS: [&str; 2] = ["rbf-ard", "gam"];
 const COUNTS: [usize; 8] = [1, 2, 5, 13, 34, 89, 233, 377];
 const QUICK_COUNTS: [usize; 2] = [1, 13];
-/// Evaluations of a search at most: with thousands of length-scales to tens of rows there is always
-/// a little more likelihood to find, and nothing to predict with it.
+/// Maximum number of evaluations of a search: with thousands of length-scales and tens of rows the
+/// likelihood keeps rising slightly without better predictions.
 const EVALUATIONS: usize = 50;
 const QUICK_EVALUATIONS: usize = 10;
 

@@ -1,4 +1,4 @@
-//! Runs many fits: small ones side by side, one on each core, large ones by themselves on all.
+//! Runs many fits: small ones in parallel, one per core, large ones one at a time on all cores.
 
 use crate::journal::Journal;
 use crate::record::{Key, Record};
@@ -9,28 +9,28 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Instant;
 
-/// Rows above which a fit has all cores to itself: its algebra can use them, and two of them at
-/// once may want more memory than there is.
+/// Number of rows above which a fit runs alone on all cores: its algebra can use them, and two such
+/// fits may exceed the memory.
 const WIDE: usize = 5_000;
 
 /// A fit to be done.
 pub(crate) struct Job<'a> {
     pub(crate) key: Key,
-    /// Rows to fit, and the number of rows of all projections: what its cost grows with.
+    /// Rows to fit, and the number of rows of all projections, which determine its cost.
     pub(crate) rows: usize,
     pub(crate) views: usize,
     pub(crate) work: Box<dyn Fn() -> Result<Record> + Send + Sync + 'a>,
 }
 
 impl Job<'_> {
-    /// About how long it takes, in an unknown unit: for the time that is left.
+    /// Relative cost, for the estimate of the time left.
     fn cost(&self) -> f64 {
         let n = self.rows.min(WIDE) as f64;
         3e7 + n * n * (n / 10.0 + 8.0 * self.views as f64)
     }
 }
 
-/// Does the jobs that the journal does not have yet.
+/// Runs the jobs that are not in the journal yet.
 pub(crate) fn run(
     label: &str,
     jobs: Vec<Job<'_>>,
@@ -66,7 +66,7 @@ fn done_alone(job: &Job<'_>) -> Result<Done> {
     Ok((job.cost(), started.elapsed().as_secs_f64(), record))
 }
 
-/// As many jobs at once as there are threads, each on one of them: nothing is lost to waiting.
+/// Runs one job per thread at a time, so that no thread waits for another.
 fn side_by_side(jobs: &[Job<'_>], ended: &mut impl FnMut(Done) -> Result<()>) -> Result<()> {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let threads = rayon::current_num_threads().min(jobs.len());

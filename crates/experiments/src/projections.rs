@@ -16,7 +16,7 @@ pub(crate) const NAME: &str = "projections";
 
 const SETS: [&str; 3] = ["concrete", "autos", "housing"];
 const MODELS: [&str; 4] = ["rpa-1", "dpa", "rpa-ard", "dpa-ard"];
-/// Models without projections, as lines.
+/// Models without projections, drawn as horizontal lines.
 const LEVELS: [&str; 2] = ["rbf-ard", "imq-ard"];
 /// Numbers of projections: Fibonacci's, about evenly spaced on a log scale.
 const COUNTS: [usize; 13] = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377];
@@ -74,8 +74,8 @@ pub(crate) fn section(results: &Results) -> Result<Section> {
     })
 }
 
-/// Where DPA-GP-ARD comes within a twentieth of RBF-ARD, and where the models stand in the middle
-/// and in the end.
+/// The number of projections at which DPA-GP-ARD comes within 5 % of RBF-ARD, and the RMSE of the
+/// models in the middle and at the end.
 fn sentence(set: &str, records: &[&Record]) -> String {
     let mean = |model: &str, j: Option<usize>| {
         let group: Vec<&Record> = records

@@ -7,7 +7,7 @@ use raysum_cli::score::Scores;
 pub(crate) const HEADER: &str = "set,rows,columns,model,j,repeat,fold,rmse,nlpd,coverage95,crps,\
                                  log_marginal_likelihood,noise_std,evaluations,engine";
 
-/// What was fitted to what: enough to tell a fit from every other of its experiment.
+/// The key that identifies a fit within its experiment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     pub(crate) set: String,
@@ -20,7 +20,7 @@ pub(crate) struct Key {
     pub(crate) fold: u32,
 }
 
-/// How a fit went. Its time is not part of it: the same seed gives the same records.
+/// The result of a fit. Its time is not included: the same seed gives the same records.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(crate) key: Key,
@@ -35,7 +35,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// The line, without its end.
+    /// The line, without its terminator.
     pub(crate) fn line(&self) -> String {
         let Key { set, rows, model, j, repeat, fold } = &self.key;
         let Scores { rmse, nlpd, coverage95, crps } = self.scores;

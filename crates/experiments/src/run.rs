@@ -1,8 +1,8 @@
 //! Runs experiments in a folder and reports on them.
 //!
 //! An experiment makes jobs (`pool`), each a fit whose record is added to a CSV file when it ends
-//! (`journal`). The page and the figures are made from those files alone, so a run that was killed
-//! continues, and the page shows every experiment that the folder holds.
+//! (`journal`). The page and the figures are made from those files alone, so that a killed run can
+//! be continued, and the page shows every experiment in the folder.
 
 use crate::args::{Experiment, FoldsArgs, RunArgs};
 use crate::journal::{Journal, Results};
@@ -16,14 +16,14 @@ use raysum_cli::output;
 use raysum_cli::program::Voice;
 use std::path::{Path, PathBuf};
 
-/// What an experiment knows of the run it is part of.
+/// The run that an experiment is part of.
 pub(crate) struct Run {
     pub(crate) output: PathBuf,
     pub(crate) quick: bool,
     pub(crate) seed: u64,
     data: Option<Folder>,
     pub(crate) voice: Voice,
-    /// Held for as long as the run lives.
+    /// The lock on the folder, held during the run.
     _alone: std::fs::File,
 }
 
@@ -45,7 +45,7 @@ impl Run {
         self.data.as_ref().context("which folder holds the data? Give --data")
     }
 
-    /// How to cross-validate in an experiment that repeats it so often.
+    /// The cross-validation of an experiment with this default number of repeats.
     fn folds(&self, name: &str, args: Option<FoldsArgs>, repeats: u32) -> Result<CrossValidation> {
         let (folds, usual) = if self.quick { (3, 1) } else { (10, repeats) };
         let given = args.unwrap_or(FoldsArgs { folds: None, repeats: None });
@@ -55,7 +55,7 @@ impl Run {
         Ok(CrossValidation { folds, repeats, run: folds, seed: self.seed })
     }
 
-    /// Does what is left of an experiment.
+    /// Runs the remaining jobs of an experiment.
     fn fits(&self, name: &str, jobs: Vec<Job<'_>>) -> Result<()> {
         let mut journal = Journal::open(&self.output, name)?;
         pool::run(name, jobs, &mut journal, self.voice)?;
@@ -101,7 +101,7 @@ impl Run {
         self.uci(&wanted, None)
     }
 
-    /// The sections of all experiments that the folder holds.
+    /// The sections of all experiments in the folder.
     fn sections(&self) -> Result<Vec<Section>> {
         let mut sections = Vec::new();
         let mut fits = |name: &str, make: fn(&Results) -> Result<Section>| -> Result<()> {
@@ -128,7 +128,7 @@ impl Run {
         self.output.join(format!("{name}.csv")).is_file()
     }
 
-    /// Writes the figures and the page, and says what an experiment found, or all of them.
+    /// Writes the figures and the page, and prints the findings of one experiment, or of all.
     fn report(&self, name: Option<&str>) -> Result<()> {
         let sections = self.sections()?;
         let write = |name: &str, text: &str| {
@@ -159,7 +159,7 @@ impl Run {
     }
 }
 
-/// Runs an experiment, or all, and writes its part of the page.
+/// Runs one experiment or all, and writes the page.
 pub(crate) fn run(experiment: &Experiment, voice: Voice) -> Result<()> {
     let start = |args: &RunArgs, data: Option<&Path>| Run::new(args, data, voice);
     match experiment {

@@ -97,7 +97,7 @@ fn time(name: &str, engine: EngineChoice, rows: usize, seed: u64) -> Result<Time
     config.ski.grid = Some(GRID);
     let mut steps = Vec::new();
     let mut last = Instant::now();
-    // Steps on all rows: the first ones of a long search are on a part of them.
+    // Steps on all rows: the first stage of a long search uses only some of them.
     let mut progress = |p: &Progress| {
         if p.rows == rows && p.evaluations > 1 {
             steps.push(last.elapsed().as_secs_f64());
@@ -171,7 +171,7 @@ pub(crate) fn section(folder: &Path) -> Result<Section> {
     })
 }
 
-/// The slope at the end of an engine's line, and its end.
+/// The slope at the end of an engine's line, and its last point.
 fn sentence(engine: &str, name: &str, timed: &[Timed]) -> Option<String> {
     let mut of: Vec<&Timed> = timed.iter().filter(|t| t.engine == engine).collect();
     of.sort_by_key(|t| t.rows);

@@ -1,4 +1,4 @@
-//! Data sets: read from the user's folder, or made.
+//! Data sets: read from the user's folder, or generated.
 
 use anyhow::{Context, Result, bail, ensure};
 use raysum::Labels;
@@ -19,13 +19,13 @@ pub(crate) struct Set {
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// The folder, if it is there.
+    /// The folder, if it exists.
     pub(crate) fn new(path: &Path) -> Result<Self> {
         ensure!(path.is_dir(), "--data: {} is not a folder", path.display());
         Ok(Self(path.to_owned()))
     }
 
-    /// The names of the sets of a kind, in the order of the alphabet.
+    /// The names of the sets of a kind, in alphabetical order.
     pub(crate) fn names(&self, kind: &str) -> Result<Vec<String>> {
         let folder = self.0.join(kind);
         let cannot = || format!("cannot read the folder {}", folder.display());

@@ -1,5 +1,5 @@
-//! What the results of a folder have in common: results of other seeds, or of another run at the
-//! same time, are not mixed in.
+//! The common settings of a folder's results: results of other seeds, or of a concurrent run, are
+//! refused.
 
 use anyhow::{Context, Result, bail, ensure};
 use raysum_cli::output;
@@ -21,8 +21,8 @@ fn read(folder: &Path) -> Result<Map<String, Value>> {
     }
 }
 
-/// Keeps other runs out of the folder until the file is closed, by the end of the process at the
-/// latest: two would do the same fits, and write over each other.
+/// Locks the folder until the file is closed, at the latest at the end of the process: two
+/// concurrent runs would repeat the same fits and overwrite each other's results.
 pub(crate) fn lock(folder: &Path) -> Result<File> {
     let path = folder.join(".lock");
     let cannot = || format!("cannot write {}", path.display());
@@ -37,7 +37,7 @@ pub(crate) fn lock(folder: &Path) -> Result<File> {
     }
 }
 
-/// Fails if the folder's results were made with another value of this setting; notes it if it has
+/// Fails if the folder's results have another value of this setting; records the value if there is
 /// none yet.
 pub(crate) fn agree(folder: &Path, name: &str, value: impl Into<Value>) -> Result<()> {
     let mut settings = read(folder)?;

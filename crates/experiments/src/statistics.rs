@@ -21,7 +21,7 @@ impl Spread {
         Self { mean, sd: (squares / (n - 1.0).max(1.0)).sqrt(), count: values.len() }
     }
 
-    /// Of the mean, as if folds were independent.
+    /// The standard error of the mean, as if folds were independent.
     pub(crate) fn standard_error(&self) -> f64 {
         self.sd / (self.count as f64).sqrt()
     }

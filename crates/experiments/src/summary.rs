@@ -1,4 +1,4 @@
-//! Records by what they have in common.
+//! Groups records by their keys, and summarises them.
 
 use crate::chart::{Axis, Look, Marker, Panel, Series};
 use crate::paper;
@@ -6,7 +6,7 @@ use crate::record::Record;
 use crate::statistics::Spread;
 use std::collections::BTreeMap;
 
-/// Records of one set, model, … together, in order.
+/// Records grouped by set, model, …, in order.
 pub(crate) fn by<'a, K: Ord>(
     records: impl IntoIterator<Item = &'a Record>,
     key: impl Fn(&Record) -> K,
@@ -18,7 +18,7 @@ pub(crate) fn by<'a, K: Ord>(
     groups
 }
 
-/// Mean and spread of one of their numbers.
+/// Mean and standard deviation of one of their numbers.
 pub(crate) fn spread(records: &[&Record], pick: impl Fn(&Record) -> f64) -> Spread {
     Spread::of(&records.iter().map(|r| pick(r)).collect::<Vec<_>>())
 }
@@ -50,7 +50,7 @@ pub(crate) fn line<'a>(
     Series { name: paper::name(model), look: paper::look_of(model), points, band }
 }
 
-/// A model without directions to count, as a level line from one end to the other.
+/// A model without projections, as a horizontal line.
 pub(crate) fn level<'a>(
     model: &str,
     records: impl IntoIterator<Item = &'a Record>,
@@ -67,7 +67,7 @@ pub(crate) fn level<'a>(
     Some(Series { name: paper::name(model), look, points, band: Vec::new() })
 }
 
-/// Models against their number of projections, from one end to the other, and others as level lines.
+/// Models against their number of projections, and others as horizontal lines.
 pub(crate) struct Sweep<'a> {
     pub(crate) models: &'a [&'a str],
     pub(crate) levels: &'a [&'a str],

@@ -27,7 +27,7 @@ type Function = (&'static str, &'static str, fn(&[f64]) -> f64);
 
 const FUNCTIONS: [Function; 4] = [
     ("additive", "additive", |x| x.iter().map(|v| (2.0 * v).sin()).sum::<f64>() / 1.73),
-    // Each pair alike in sign or not: no column says anything by itself.
+    // Whether the two columns of each pair agree in sign: no single column is informative.
     ("xor", "smooth XOR", |x| {
         x.chunks(2).map(|p| (2.0 * p[0]).tanh() * (2.0 * p[1]).tanh()).sum::<f64>() / 1.10
     }),

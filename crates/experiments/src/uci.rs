@@ -43,7 +43,7 @@ const QUICK_SETS: [&str; 4] = ["challenger", "autos", "servo", "machine"];
 pub(crate) struct Wanted {
     pub(crate) sets: Vec<String>,
     pub(crate) models: Vec<String>,
-    /// The other sets in the folder too.
+    /// Whether to run the other sets in the folder, too.
     pub(crate) larger: bool,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn jobs(
         let folds = match (known, rows <= LARGE) {
             (true, _) => folds,
             (false, true) => CrossValidation { repeats: 1, ..folds },
-            // Many held-out rows say enough in one fold.
+            // One fold of many held-out rows suffices.
             (false, false) => CrossValidation { repeats: 1, run: 1, ..folds },
         };
         jobs.extend(folds.jobs(&Arc::new(set), &recipes)?);
@@ -92,7 +92,7 @@ struct Ours {
     columns: usize,
     model: String,
     rmse: Spread,
-    /// Not clearly worse than the best model of its set.
+    /// Not significantly worse than the best model of its set.
     bold: bool,
     paper: Option<Published>,
     nlpd: f64,
@@ -148,7 +148,7 @@ fn place(model: &str) -> (usize, String) {
     (MODELS.iter().position(|m| *m == model).unwrap_or(MODELS.len()), model.into())
 }
 
-/// Whether one model is clearly worse than another on the folds that both have.
+/// Whether one model is significantly worse than another on their common folds.
 fn worse(group: &[&Record], best: &[&Record]) -> bool {
     let fold = |r: &Record| (r.key.repeat, r.key.fold);
     let of_best: BTreeMap<_, f64> = best.iter().map(|r| (fold(r), rmse(r))).collect();
@@ -276,7 +276,7 @@ fn shown(cell: &Ours) -> Cell {
     }
 }
 
-/// The table in long form, for machines.
+/// The table in long form, as CSV.
 pub(crate) fn summary(results: &Results) -> Result<String> {
     let mut text = String::from(
         "set,rows,columns,model,folds,rmse_mean,rmse_two_sd,bold,paper_mean,paper_two_sd,\

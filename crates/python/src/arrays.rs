@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use raysum::{Dataset, Labels, Matrix, MatrixRef};
 
-/// Rows to learn from, owned by Python: for a job that outlives a call.
+/// Rows with their observations, owned by Python, for a job that may outlive a call.
 pub(crate) struct Rows {
     x: Py<PyArray2<f64>>,
     labels: Labels<Py<PyArray1<f64>>>,
@@ -25,7 +25,7 @@ impl<'py> FromPyObject<'_, 'py> for Rows {
 }
 
 impl Rows {
-    /// Borrows the arrays as a data set. With `few`, a single row will do.
+    /// Borrows the arrays as a data set. With `few`, a single row suffices.
     pub(crate) fn borrow<T>(
         &self,
         py: Python<'_>,
@@ -40,7 +40,7 @@ impl Rows {
     }
 }
 
-/// The values of an array without gaps.
+/// The values of a contiguous array.
 pub(crate) fn slice<'a>(array: &'a PyReadonlyArray1<'_, f64>) -> PyResult<&'a [f64]> {
     Ok(array.as_slice()?)
 }
@@ -59,12 +59,12 @@ pub(crate) fn matrix<'a>(array: &'a PyReadonlyArray2<'_, f64>) -> PyResult<Matri
     make(rows, columns, values).map_err(to_python)
 }
 
-/// An array that takes over the values.
+/// An array that takes ownership of the values.
 pub(crate) fn array(py: Python<'_>, values: Vec<f64>) -> Bound<'_, PyArray1<f64>> {
     PyArray1::from_vec(py, values)
 }
 
-/// A two-dimensional array that takes over the values.
+/// A two-dimensional array that takes ownership of the values.
 pub(crate) fn array_2d(py: Python<'_>, matrix: Matrix) -> PyResult<Bound<'_, PyArray2<f64>>> {
     let shape = [matrix.rows(), matrix.columns()];
     array(py, matrix.into_row_major()).reshape(shape)

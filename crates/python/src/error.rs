@@ -1,11 +1,11 @@
-//! What goes wrong in Rust, as Python says it.
+//! Converts Rust errors to Python exceptions.
 
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use raysum::Error;
 
-/// Files keep the class that Python has for them (`FileNotFoundError`, …), what does not fit in
-/// memory is a `MemoryError`; all else is a `ValueError` with the words of the error.
+/// File errors keep Python's class (`FileNotFoundError`, …), lack of memory is a `MemoryError`, and
+/// everything else is a `ValueError` with the message of the error.
 pub(crate) fn to_python(error: Error) -> PyErr {
     match error {
         Error::Io { ref reason, .. } => {
@@ -16,7 +16,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
     }
 }
 
-/// Raises `MemoryError` if there is no memory for so many 64-bit floats, which `what` would take.
+/// Raises `MemoryError` if there is no memory for the 64-bit floats that `what` would take.
 #[pyfunction]
 pub(crate) fn require_memory(what: &str, numbers: u64) -> PyResult<()> {
     raysum::require_memory(format_args!("{what}"), numbers).map_err(to_python)

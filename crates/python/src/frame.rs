@@ -1,4 +1,4 @@
-//! Data frames, handed over column by column, as the numbers a model works on.
+//! Encodes data frames, passed column by column, as the numbers that a model uses.
 
 use crate::arrays::{array_2d, slice};
 use numpy::{PyArray2, PyReadonlyArray1};
@@ -11,22 +11,22 @@ use raysum_table::{
     Audience, Frame, Missing, Note, PredictionOptions, TrainingOptions, read_all_new, read_training,
 };
 
-/// What messages call a frame of rows.
+/// The name of a frame in messages.
 const NAME: &str = "X";
-/// How NumPy writes a missing date.
+/// NumPy's representation of a missing date.
 const NOT_A_TIME: i64 = i64::MIN;
 
-/// A column: its name, its kind ("number", "boolean", "date", "text", "other"), its cells, and what
-/// else is to be known: of numbers whether they are floats, of dates the nanoseconds of their unit.
+/// A column: its name, its kind ("number", "boolean", "date", "text", "other"), its cells, and a
+/// detail: for numbers whether they are floats, for dates the nanoseconds of their unit.
 pub(crate) type GivenColumn<'py> = (String, String, Bound<'py, PyAny>, i64);
-/// A target: its name, its values, and whether they came as floats.
+/// A target: its name, its values, and whether they were floats.
 pub(crate) type GivenTarget<'py> = (String, PyReadonlyArray1<'py, f64>, bool);
 /// A note, and whether it is a warning.
 type GivenNote = (bool, String);
 /// X, the rows that are left out, and notes.
 pub(crate) type EncodedFrame<'py> = (Bound<'py, PyArray2<f64>>, Vec<usize>, Vec<GivenNote>);
 
-/// A frame to learn from, as numbers.
+/// A training frame, encoded.
 #[pyclass(frozen, module = "raysum._raysum")]
 pub(crate) struct TrainingFrame {
     /// The encoded features.
@@ -35,13 +35,13 @@ pub(crate) struct TrainingFrame {
     /// The rows that are left out.
     #[pyo3(get)]
     left_out: Vec<usize>,
-    /// What the user should know, each with whether it is a warning.
+    /// Notes for the user, each with whether it is a warning.
     #[pyo3(get)]
     notes: Vec<GivenNote>,
     pub(crate) schema: Schema,
 }
 
-/// Reads a frame to learn from.
+/// Reads a training frame.
 #[pyfunction]
 pub(crate) fn read_frame(
     py: Python<'_>,
@@ -89,7 +89,7 @@ pub(crate) fn encode<'py>(
     let chunk = chunks.pop().ok_or_else(|| PyValueError::new_err("X has no rows"))?;
     let mut kept = chunk.kept.iter().peekable();
     let left_out = (0..rows).filter(|row| kept.next_if_eq(&row).is_none()).collect();
-    // That targets are not among the columns goes without saying here.
+    // Targets are passed separately, so that a note on their absence is not needed.
     let notes = notes.into_iter().filter(|note| matches!(note, Note::Caution(_))).collect();
     Ok((array_2d(py, chunk.x)?, left_out, given(notes)))
 }

@@ -1,10 +1,10 @@
-//! A long job under Python's eyes: it works on a thread of its own while the calling one listens for
-//! Ctrl-C and hands progress to Python.
+//! Runs a long job on its own thread while the calling thread checks for Ctrl-C and passes progress
+//! to Python.
 //!
-//! A job is cancelled between its evaluations of the likelihood, and one of those may take long.
-//! After Ctrl-C the caller waits a moment for the end of the job, and then goes without it: the job
-//! keeps its arrays alive and ends by itself. Should the interpreter end before, the job must not
-//! touch it any more; that is what [`leave`] is for.
+//! A job can be cancelled only between evaluations of the likelihood, each of which may take long.
+//! After Ctrl-C the caller waits briefly for the end of the job and then returns without it: the
+//! job keeps its arrays alive and ends by itself. If the interpreter exits before that, the job
+//! must not access it any more, which [`leave`] ensures.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -16,17 +16,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often the caller looks for signals.
+/// Interval at which the caller checks for signals.
 const LISTEN: Duration = Duration::from_millis(50);
-/// How long it waits for a cancelled job.
+/// Time that it waits for a cancelled job.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// Whether the interpreter is about to end.
+/// Whether the interpreter is about to exit.
 static LEAVING: AtomicBool = AtomicBool::new(false);
-/// Jobs that hold on to the interpreter.
+/// Number of jobs that are using the interpreter.
 static ATTACHED: AtomicUsize = AtomicUsize::new(0);
 
-/// What a job tells its caller.
+/// A message from a job to its caller.
 enum Event<T> {
     Progress(Progress),
     Done(PyResult<T>),
@@ -39,7 +39,7 @@ pub(crate) struct Caller<T> {
 }
 
 impl<T> Caller<T> {
-    /// Reports where the job stands; breaks if nobody waits for it any more.
+    /// Reports progress; breaks if the caller no longer waits.
     pub(crate) fn report(&self, progress: &Progress) -> ControlFlow<()> {
         let gone = self.events.send(Event::Progress(*progress)).is_err();
         if gone || self.cancelled.load(Ordering::Relaxed) {
@@ -49,11 +49,11 @@ impl<T> Caller<T> {
     }
 }
 
-/// While it is there the interpreter does not end.
+/// While it exists, the interpreter does not exit.
 struct Attached;
 
 impl Attached {
-    /// If the interpreter is ending already the thread sleeps for good, and ends with the process.
+    /// If the interpreter is already exiting, the thread sleeps until the process ends.
     fn new() -> Self {
         ATTACHED.fetch_add(1, Ordering::SeqCst);
         if LEAVING.load(Ordering::SeqCst) {
@@ -72,7 +72,7 @@ impl Drop for Attached {
     }
 }
 
-/// While it is there the interpreter may end; the job holds on to it again afterwards.
+/// While it exists, the interpreter may exit; afterwards the job uses it again.
 struct Detached;
 
 impl Drop for Detached {
@@ -81,7 +81,7 @@ impl Drop for Detached {
     }
 }
 
-/// Does the part of a job that needs no interpreter, within the part that does.
+/// Runs a section of a job that does not need the interpreter.
 pub(crate) fn detached<T: Send>(py: Python<'_>, body: impl FnOnce() -> T + Send) -> T {
     py.detach(|| {
         ATTACHED.fetch_sub(1, Ordering::SeqCst);
@@ -90,7 +90,7 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, body: impl FnOnce() -> T + Send)
     })
 }
 
-/// Runs `job` on a thread of its own and waits for it. `progress` is called with what it reports.
+/// Runs `job` on its own thread and waits for it. `progress` is called with its reports.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -103,7 +103,7 @@ pub(crate) fn run<T: Send + 'static>(
         let attached = Attached::new();
         let result = Python::attach(|py| job(py, &caller));
         drop(attached);
-        // If nobody waits any more there is nobody to tell.
+        // If the caller no longer waits, the result is dropped.
         let _ = caller.events.send(Event::Done(result));
     })?;
     let result = listen(py, progress, &mut receiver);
@@ -139,11 +139,11 @@ fn listen<T: Send>(
     }
 }
 
-/// An evaluation of a search: its target, its phase, its rows, the number of the search, that of the
-/// evaluation in it, and the best objective so far.
+/// An evaluation of a search: its target, its phase, its rows, the number of the search, that of
+/// the evaluation in it, and the best objective so far.
 pub(crate) type Step = (usize, &'static str, usize, u32, usize, f64);
 
-/// Where a fit stands, as Python has it.
+/// The state of a fit, as a Python tuple.
 pub(crate) fn step(p: &Progress) -> Step {
     let phase = match p.phase {
         Phase::HeldOut => "held-out",
@@ -152,7 +152,7 @@ pub(crate) fn step(p: &Progress) -> Step {
     (p.target, phase, p.rows, p.search, p.evaluations, p.objective)
 }
 
-/// Waits for a cancelled job, but not for long.
+/// Waits briefly for a cancelled job.
 fn await_end<T>(receiver: &mut Receiver<Event<T>>) {
     let end = Instant::now() + PATIENCE;
     while let Ok(event) = receiver.recv_timeout(end.saturating_duration_since(Instant::now())) {
@@ -162,8 +162,8 @@ fn await_end<T>(receiver: &mut Receiver<Event<T>>) {
     }
 }
 
-/// Called when the interpreter is about to end: jobs that nobody waits for must not touch it from
-/// here on. Those that are at it right now end in a moment.
+/// Called when the interpreter is about to exit: abandoned jobs must not access it from here on.
+/// Waits for those that are using it now.
 #[pyfunction]
 pub(crate) fn leave(py: Python<'_>) {
     LEAVING.store(true, Ordering::SeqCst);

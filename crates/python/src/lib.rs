@@ -1,10 +1,10 @@
-//! The compiled part of the Python package: what `python/raysum` calls to fit and to ask models.
+//! The compiled part of the Python package, which `python/raysum` calls to fit and evaluate models.
 //!
 //! It takes NumPy arrays that the Python side has checked (64-bit floats, in C or Fortran order),
-//! borrows them without a copy, and lets other Python threads run while it works. Frames with texts,
-//! dates or gaps come column by column.
+//! borrows them without a copy, and releases the GIL while it works. Frames with text, dates or
+//! missing values are passed column by column.
 
-// Arguments come from Python by value.
+// PyO3 passes arguments by value.
 #![allow(clippy::needless_pass_by_value)]
 
 mod arrays;

@@ -1,4 +1,4 @@
-//! Fitted models, one per target, as one Python object that never changes.
+//! Fitted models, one per target, as one immutable Python object.
 
 use crate::arrays::{Rows, array, array_2d, matrix, slice};
 use crate::error::to_python;
@@ -13,7 +13,7 @@ use raysum::{Checkpoint, Dataset, Fit, Model as Fitted, Prediction, Progress, Re
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// Rows that are predicted between two looks for signals, per thread.
+/// Rows per thread that are predicted between two checks for signals.
 const CHUNK: usize = 1024;
 
 /// Fitted models, one per target.
@@ -22,13 +22,13 @@ pub(crate) struct Model {
     targets: Vec<Fitted>,
 }
 
-/// An array of one value per row, an array of values per row and something else.
+/// A one-dimensional and a two-dimensional array, with one entry per row.
 type Array<'py> = Bound<'py, PyArray1<f64>>;
 type Array2<'py> = Bound<'py, PyArray2<f64>>;
-/// Mean, standard deviation, and the ends of an interval if it was asked for.
+/// Mean, standard deviation, and the ends of the interval, if requested.
 type Predicted<'py> = (Array<'py>, Array<'py>, Option<(Array<'py>, Array<'py>)>);
 
-/// Fits models to rows: the models, and how the search went.
+/// Fits models to rows; returns the models and the history of the search.
 #[pyfunction]
 #[pyo3(signature = (rows, settings, threads, frame=None, progress=None, checkpoint=None))]
 pub(crate) fn fit(
@@ -85,7 +85,7 @@ impl Model {
         self.targets.iter().map(|model| compute(py, threads, || body(model))).collect()
     }
 
-    /// One result per target and chunk of rows, with a look for signals after each chunk.
+    /// One result per target and chunk of rows, with a check for signals after each chunk.
     fn chunks<T: Send>(
         &self,
         py: Python<'_>,
@@ -115,18 +115,18 @@ impl Model {
         Ok(Self { targets })
     }
 
-    /// Writes a model file, whole or not at all.
+    /// Writes a model file atomically.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| Fitted::save_all(&self.targets, path)).map_err(to_python)
     }
 
-    /// What a model file of it holds.
+    /// The bytes of a model file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| Fitted::to_bytes(&self.targets)).map_err(to_python)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Makes a model from such bytes.
+    /// Reads a model from the bytes of a model file.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
         let targets = py.detach(|| Fitted::from_bytes(bytes)).map_err(to_python)?;
@@ -148,7 +148,7 @@ impl Model {
         slf
     }
 
-    /// The same with names for the columns and the targets.
+    /// A copy with names of the columns and the targets.
     fn named(&self, columns: Option<Vec<String>>, targets: Option<Vec<String>>) -> PyResult<Self> {
         let mut all = self.targets.clone();
         for (k, model) in all.iter_mut().enumerate() {
@@ -162,7 +162,7 @@ impl Model {
         Ok(Self { targets: all })
     }
 
-    /// The same, for tables like the frame that it was fitted on.
+    /// A copy with the schema of the frame that it was fitted on.
     fn of_frame(&self, frame: &TrainingFrame) -> PyResult<Self> {
         let mut all = self.targets.clone();
         for (model, target) in all.iter_mut().zip(&frame.schema.labels.targets) {
@@ -172,7 +172,7 @@ impl Model {
         Ok(Self { targets: all })
     }
 
-    /// Rows of a frame as this model takes them, the rows that are left out, and notes.
+    /// Rows of a frame, encoded for this model; the rows that are left out; and notes.
     fn encode<'py>(
         &self,
         py: Python<'py>,
@@ -185,7 +185,7 @@ impl Model {
         frame::encode(py, &schema, &columns, named, rows, missing)
     }
 
-    /// Everything about it that is not an array of many numbers, as JSON.
+    /// A description without large arrays, as JSON.
     fn describe(&self) -> String {
         let first = &self.targets[0];
         let each = |pick: fn(&Fitted) -> Value| self.targets.iter().map(pick).collect::<Vec<_>>();
@@ -219,7 +219,7 @@ impl Model {
         self.targets.iter().map(|model| array_2d(py, model.projections().matrix())).collect()
     }
 
-    /// How far each row is outside the range of the training rows, in standard deviations.
+    /// The distance of each row from the range of the training rows, in standard deviations.
     fn extrapolation<'py>(
         &self,
         py: Python<'py>,
@@ -361,7 +361,7 @@ impl Model {
         all.into_iter().map(|slopes| array_2d(py, slopes)).collect()
     }
 
-    /// Mean and standard deviation at each training row without that row.
+    /// Leave-one-out mean and standard deviation at each training row.
     fn leave_one_out<'py>(
         &self,
         py: Python<'py>,

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::str::FromStr;
 
-/// What a fit is asked for; `None` leaves the preset's own.
+/// The settings of a fit; `None` leaves that of the preset.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Settings {
@@ -33,7 +33,7 @@ pub(crate) struct Settings {
     pub(crate) shared: bool,
 }
 
-/// What only the SKI engine has.
+/// Settings of the SKI engine only.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Ski {
@@ -45,7 +45,7 @@ struct Ski {
 }
 
 impl Settings {
-    /// The preset with the changes that were asked for.
+    /// The preset with the given changes.
     pub(crate) fn config(&self) -> PyResult<Config> {
         self.patch().and_then(|patch| patch.resolve(&self.model)).map_err(|error| match error {
             Error::SkiSetting { .. } => PyValueError::new_err(

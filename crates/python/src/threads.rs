@@ -1,4 +1,4 @@
-//! Pools of threads, one for each number of them.
+//! Thread pools, one per number of threads.
 
 use crate::error::to_python;
 use pyo3::exceptions::PyRuntimeError;
@@ -8,11 +8,11 @@ use raysum::Result;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// By process too: after a fork the threads of the parent's pools are not there any more.
+/// Keyed by process, too: the threads of the parent's pools do not exist after a fork.
 static POOLS: Mutex<BTreeMap<(u32, usize), Arc<ThreadPool>>> = Mutex::new(BTreeMap::new());
 
-/// The pool of so many threads. Pools are kept, because starting one takes longer than a small
-/// prediction.
+/// The pool with this number of threads. Pools are kept, because starting one takes longer than a
+/// small prediction.
 pub(crate) fn pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     let key = (std::process::id(), threads);
@@ -24,7 +24,7 @@ pub(crate) fn pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
     Ok(pools.entry(key).or_insert(Arc::new(pool)).clone())
 }
 
-/// Runs `body` on so many threads, while other Python threads run.
+/// Runs `body` on this number of threads, without the GIL.
 pub(crate) fn compute<T: Send>(
     py: Python<'_>,
     threads: usize,

@@ -1,4 +1,4 @@
-//! `raysum demo`: the whole way on a bundled table, in a second.
+//! `raysum demo`: fit, score, save, predict and plot a bundled table.
 
 use super::{Voice, fit};
 use crate::args::DemoArgs;
@@ -33,7 +33,8 @@ pub(super) fn run(args: &DemoArgs, voice: Voice) -> Result<()> {
     output::print_line(demo.text(&table, &files).trim_end())
 }
 
-/// A model fitted on four fifths of the rows, and what it and the baselines say of the rest.
+/// A model fitted on four fifths of the rows, with its predictions and those of baselines for the
+/// rest.
 struct Demo {
     model: Model,
     truth: Vec<f64>,

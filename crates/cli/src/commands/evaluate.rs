@@ -61,7 +61,7 @@ pub(super) fn run(args: &EvaluateArgs, voice: Voice) -> Result<()> {
     Ok(())
 }
 
-/// The splits of a cross-validation, each made when it is its turn.
+/// The splits of a cross-validation, each made when it is needed.
 #[derive(Clone, Copy)]
 struct Plan {
     folds: usize,
@@ -80,7 +80,7 @@ impl Plan {
     }
 }
 
-/// What one fold gave.
+/// The result of one fold.
 struct FoldResult {
     standardised: Scores,
     units: Scores,
@@ -89,7 +89,7 @@ struct FoldResult {
     engine: &'static str,
 }
 
-/// Fits and scores every split; small fits leave cores idle, so splits run side by side.
+/// Fits and scores every split; splits run in parallel, since small fits leave cores idle.
 fn cross_validate(
     name: &str,
     config: &Config,
@@ -123,9 +123,9 @@ fn cross_validate(
     Ok(groups?.into_iter().flatten().collect())
 }
 
-/// How many fits have room in memory side by side, if all of them take the dense engine; `None` if
-/// that is no concern. Each fit by itself finds out whether it has enough; together they would find
-/// out too late.
+/// Number of parallel fits for which there is memory if all of them use the dense engine; `None` if
+/// there is no limit. Each fit checks the memory by itself, but parallel ones would all pass the
+/// check at once.
 fn side_by_side(rows: usize) -> Option<usize> {
     if rows > MAX_DENSE_ROWS {
         return None;
@@ -154,7 +154,7 @@ fn one_fold(config: &Config, table: &TrainingTable, split: &Split) -> Result<Fol
     })
 }
 
-/// Means over folds, for people and for machines.
+/// Means over folds, as text and as JSON.
 struct Summary {
     json: Value,
     cells: Vec<String>,
@@ -170,7 +170,7 @@ impl Summary {
         let all = |pick: fn(&FoldResult) -> f64| results.iter().map(pick).collect::<Vec<f64>>();
         let mean = |pick| Standard::of(&all(pick)).mean;
         let sd = |pick| {
-            // Of a sample, not of a population.
+            // Sample standard deviation.
             let n = results.len() as f64;
             Standard::of(&all(pick)).std * (n / (n - 1.0).max(1.0)).sqrt()
         };

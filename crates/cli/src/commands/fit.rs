@@ -1,4 +1,4 @@
-//! `raysum fit`: fit on part of the rows, score the rest, fit on all, save.
+//! `raysum fit`: fit on some of the rows, score the rest, fit on all, save.
 
 use crate::args::FitArgs;
 use crate::program::Voice;
@@ -15,10 +15,11 @@ use std::time::Instant;
 /// From this many rows on, the hyperparameters found without the held-out rows are kept.
 const MANY_ROWS: usize = 20_000;
 
-/// Of fewer held-out rows the share inside the intervals says nothing.
+/// Minimum number of held-out rows for a meaningful coverage.
 const LEAST_HELD_OUT: usize = 10;
 
-/// A model per target fitted on all rows, and how a fit on part of them scored on the rest.
+/// A model per target fitted on all rows, and the held-out scores of a fit without the held-out
+/// rows.
 struct Fitted {
     models: Vec<Model>,
     /// One per target, or none.
@@ -35,7 +36,7 @@ struct Holdout {
 }
 
 impl Holdout {
-    /// Whether intervals of 95 % hold far fewer rows than chance would have it.
+    /// Whether the 95 % intervals contain far fewer rows than chance explains.
     fn is_overconfident(&self) -> bool {
         let deviation = (0.95 * 0.05 / self.rows as f64).sqrt();
         self.rows >= LEAST_HELD_OUT && self.scores.coverage95 < 0.85 - 3.0 * deviation
@@ -105,14 +106,14 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     output::print_line(text.trim_end())
 }
 
-/// What a checkpoint knows from an earlier run.
+/// The note on the evaluations that a checkpoint has from an earlier run.
 fn already(checkpoint: &Checkpoint) -> Option<String> {
     let known = checkpoint.evaluations();
     let path = checkpoint.path().display();
     (known > 0).then(|| format!("{path} holds {known} evaluations of an earlier run"))
 }
 
-/// What the fits of a command have in common.
+/// The common input of the fits of a command.
 struct HeldOutFit<'a> {
     config: &'a Config,
     table: &'a TrainingTable,
@@ -123,8 +124,8 @@ struct HeldOutFit<'a> {
 }
 
 impl HeldOutFit<'_> {
-    /// Holds out a share of the rows, fits to the others and scores; then fits to all rows, starting
-    /// from the hyperparameters found.
+    /// Holds out a share of the rows, fits to the others and scores; then fits to all rows,
+    /// starting from the hyperparameters found.
     fn run(&mut self, targets: Range<usize>, share: f64) -> Result<Fitted> {
         let Self { config, table, groups, .. } = *self;
         let started = Instant::now();
@@ -149,8 +150,8 @@ impl HeldOutFit<'_> {
         }
         let data = table.labels.dataset(table, targets)?.grouped(groups)?;
         let models = match first {
-            // A tenth more rows would hardly move the hyperparameters. Learned directions are
-            // kept: held-out rows have told when to stop.
+            // A tenth more rows would hardly change the hyperparameters. Learned directions are
+            // kept: held-out rows have determined when to stop.
             Some(found)
                 if data.rows() > MANY_ROWS
                     || config.subset.is_some()
@@ -159,7 +160,7 @@ impl HeldOutFit<'_> {
                 let fit = Fit::new(config).start_from(&found).shared(true);
                 fit.condition(&data, found.hyperparameters())?
             }
-            // Starting from a good point, further starts would find the same again.
+            // From a good starting point, further starts would reach the same optimum.
             Some(found) => {
                 let mut again = config.clone();
                 again.starts = 1;
@@ -196,7 +197,7 @@ impl HeldOutFit<'_> {
     }
 }
 
-/// Predictions of rows whose own noise may be known.
+/// Predictions of rows that may have known noise.
 pub(crate) fn predict<'a>(
     model: &Model,
     x: impl Into<MatrixRef<'a>>,
@@ -208,7 +209,7 @@ pub(crate) fn predict<'a>(
     })
 }
 
-/// Keeps with the model where it comes from and how tables are read for it.
+/// Stores the schema, the target's name and the preset in the model.
 pub(crate) fn attach(
     model: &mut Model,
     preset: &str,

@@ -1,4 +1,4 @@
-//! `raysum inspect`: what a model file holds.
+//! `raysum inspect`: describes a model file.
 
 use crate::args::InspectArgs;
 use crate::program::Voice;

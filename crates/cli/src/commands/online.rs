@@ -1,4 +1,4 @@
-//! `raysum update`, `stats` and `merge`: rows that come after the fit, or go.
+//! `raysum update`, `stats` and `merge`: rows added or removed after the fit.
 
 use crate::args::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
 use crate::program::Voice;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 pub(super) fn update(args: &UpdateArgs, voice: Voice) -> Result<()> {
     let to = args.output.as_deref().unwrap_or(&args.rows.model);
-    // In place of the model is where a new one usually goes; the rows must stay.
+    // The output may replace the model, but not the rows.
     output::check(to, args.rows.tables())?;
     let (mut models, table) = read(&args.rows, voice)?;
     for (k, model) in models.iter_mut().enumerate() {
@@ -70,7 +70,7 @@ pub(super) fn merge(args: &MergeArgs, voice: Voice) -> Result<()> {
     save(&models, &args.output, voice, "rows_added", rows)
 }
 
-/// An error about one of several parts, by the names of their files.
+/// An error about one of several shards, with the names of their files.
 fn by_name(error: Error, files: &[PathBuf]) -> anyhow::Error {
     match error {
         Error::NotForThisModel { part: Some(part) } => {

@@ -6,12 +6,13 @@ use crate::describe;
 use anyhow::Result;
 use raysum::Model;
 
-/// What is said of each row and target.
+/// The results for each row and target.
 const COLUMNS: [&str; 4] = ["mean", "std", "lower", "upper"];
 
-/// How far a row is outside the range of the training rows, in standard deviations.
+/// The column with the distance of a row from the range of the training rows, in standard
+/// deviations.
 const EXTRAPOLATION: &str = "extrapolation";
-/// Rows from this distance on are worth a note.
+/// Rows beyond this distance are counted in a note.
 const FAR: f64 = 1.0;
 
 pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {

@@ -1,6 +1,5 @@
-//! What `predict` and `sample` share: a table is read, answered and written some rows at a time, so
-//! that it may be of any size, and so may be what is written for each row. Line k of the output
-//! belongs to row k of the input.
+//! Common code of `predict` and `sample`: a table is read, predicted and written in chunks, so that
+//! it and the output may be of any size. Line k of the output belongs to row k of the input.
 
 use crate::program::Voice;
 use crate::resolve::AnswerJob;
@@ -9,10 +8,10 @@ use anyhow::{Result, ensure};
 use raysum::Model;
 use raysum_table::{AnswerChunk, NewRows, TableWriter, escaped};
 
-/// Numbers that are answered with at a time: a few times 32 MB.
+/// Maximum number of results that are computed at a time: a few times 32 MB.
 const NUMBERS: usize = 4_000_000;
 
-/// Writes the columns of these names, which `answer` adds for the rows of a table.
+/// Writes columns with these names, whose values `answer` computes for the rows of a table.
 pub(super) fn run(
     job: &AnswerJob<'_>,
     models: &[Model],
@@ -44,7 +43,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// A table has no two columns of one name.
+/// Fails if two columns of the output have the same name.
 fn check_names(kept: &[String], names: &[String]) -> Result<()> {
     for (k, name) in kept.iter().enumerate() {
         let shown = escaped(name);

@@ -1,4 +1,4 @@
-//! What the figures are made of: lines, dashes, areas, markers and words, in pixels.
+//! Drawing primitives of the figures: lines, dashes, areas, markers and text, in pixels.
 
 use anyhow::{Result, anyhow};
 use plotters::prelude::*;
@@ -23,7 +23,7 @@ const PALETTE: [RGBColor; 8] = [
 const FINE: f64 = 4.0;
 /// Plotters divides a font's size by this on its way into the SVG.
 const FONT_UNIT: f64 = 1.24;
-/// Pixels of a dash and of the gap behind it.
+/// Pixels of a dash and of the gap after it.
 const DASH: [f64; 2] = [7.0, 4.0];
 
 pub(super) type Point = (f64, f64);
@@ -51,14 +51,14 @@ impl Area {
     }
 
     pub(super) fn contains(&self, (x, y): Point) -> bool {
-        // A marker on the frame is inside however its place was rounded.
+        // A marker on the frame counts as inside, despite rounding.
         const SLACK: f64 = 0.01;
         (self.left - SLACK..=self.right + SLACK).contains(&x)
             && (self.top - SLACK..=self.bottom + SLACK).contains(&y)
     }
 }
 
-/// How words are set.
+/// Alignment and orientation of text.
 #[derive(Clone, Copy)]
 pub(super) struct Words {
     pub(super) size: f64,
@@ -164,7 +164,7 @@ impl Canvas<'_> {
         if phase == 0 { self.line(&dash, colour, width) } else { Ok(()) }
     }
 
-    /// A line as the series' look wants it.
+    /// A line in the series' style.
     pub(super) fn stroke(&mut self, points: &[Point], look: Look, width: f64) -> Result<()> {
         if look.dashed {
             self.dashed(points, colour(look), width)
@@ -194,7 +194,7 @@ impl Canvas<'_> {
                 }
                 return Ok(());
             }
-            // Sizes that look alike.
+            // Sizes that look equal.
             Marker::Square => shape(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
             Marker::Triangle => shape(&[(0.0, -1.25), (1.15, 0.8), (-1.15, 0.8)]),
             Marker::Diamond => shape(&[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)]),
@@ -203,7 +203,7 @@ impl Canvas<'_> {
             return self.polygon(&corners, colour(look));
         }
         self.polygon(&corners, WHITE)?;
-        // Past the first corner again, or the rim would have a notch there.
+        // Past the first corner again, to close the outline without a notch.
         let rim: Vec<Point> = corners.iter().chain(&corners[..2]).copied().collect();
         self.line(&rim, colour(look), 1.5)
     }
@@ -235,7 +235,7 @@ fn thick(width: f64) -> u32 {
     (width * FINE).round().max(1.0) as u32
 }
 
-/// The path without points that do not bend it, which a picture has no use for.
+/// The path without collinear points.
 fn straightened(points: &[Point]) -> Vec<(i32, i32)> {
     let mut path: Vec<(i32, i32)> = Vec::new();
     for point in points.iter().map(|&p| fine(p)) {
@@ -258,7 +258,7 @@ fn apart(a: (i32, i32), b: (i32, i32)) -> (i64, i64) {
     (i64::from(b.0) - i64::from(a.0), i64::from(b.1) - i64::from(a.1))
 }
 
-/// About how wide the text will be: the reader's font is not known here, so wide ones are meant.
+/// Approximate width of a text; generous, since the reader's font is unknown.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
         'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | 'I' => 0.32,
@@ -274,7 +274,7 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
     size * text.chars().map(em).sum::<f64>()
 }
 
-/// The text, or as much of it as has room.
+/// The text, truncated to the available width.
 pub(super) fn shortened(text: &str, size: f64, room: f64) -> String {
     if text_width(text, size) <= room {
         return text.to_owned();

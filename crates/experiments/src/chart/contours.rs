@@ -160,8 +160,8 @@ fn fill(canvas: &mut Canvas<'_>, values: &[f64], colours: &Colours, plot: Area) 
     let mut loops: Vec<(usize, Loop)> = (0..colours.bands())
         .flat_map(|k| grid.loops(colours.levels[k]).into_iter().map(move |one| (k, one)))
         .collect();
-    // Around holes without a value all levels run alike: the lowest has the last word there, and
-    // the highest around islands.
+    // Around holes without a value the loops of all levels coincide: the lowest is painted last
+    // there, and the highest around islands.
     let inward = |(k, one): &(usize, Loop)| if one.area > 0.0 { *k } else { usize::MAX - k };
     loops.sort_by(|a, b| b.1.area.abs().total_cmp(&a.1.area.abs()).then(inward(a).cmp(&inward(b))));
     let cell = plot.width() / CELLS as f64;

@@ -1,4 +1,4 @@
-//! Axes around a plot: grid, ticks, and words beside them.
+//! Axes of a plot: grid, ticks and labels.
 
 use anyhow::Result;
 use plotters::prelude::*;

@@ -13,7 +13,7 @@ const ROW: f64 = 22.0;
 const BEFORE_NAME: f64 = 7.0;
 const BETWEEN: f64 = 24.0;
 
-/// What stands for a series.
+/// The symbol of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sample {
     Line { band: bool },

@@ -12,7 +12,7 @@ use super::legend::{Entry, Legend, Sample};
 use super::scale::{Scale, Ticks};
 use super::{Look, Marker, Panel, Series};
 
-/// A panel with all its words, and one that stands alone.
+/// Size of a panel with its labels, and of a single panel.
 const CELL: (f64, f64) = (340.0, 268.0);
 const ALONE: (f64, f64) = (460.0, 330.0);
 const MARGIN: f64 = 8.0;
@@ -25,7 +25,7 @@ pub(super) const LINE: f64 = 2.0;
 pub(super) const RADIUS: f64 = 4.0;
 /// How much of a band covers what is below.
 pub(super) const BAND: f64 = 0.2;
-/// Markers closer than this would hide their line, and need not be that close on a smooth curve.
+/// Markers closer than this are omitted, since they would hide their line.
 const BETWEEN_MARKERS: f64 = 13.0;
 const ALONG_CURVE: f64 = 40.0;
 const CURVE: usize = 40;
@@ -77,7 +77,7 @@ fn scales(panel: &Panel, height: f64) -> Scales {
     };
     let all: Vec<Point> = panel.series.iter().flat_map(drawable).collect();
     let x = Scale::new(&panel.x, all.iter().map(|p| p.0));
-    // What the x axis does not show must not stretch the y axis.
+    // Points outside the x axis do not extend the y axis.
     let shown = |x_value: f64| x.place(x_value).is_some_and(|s| (-1e-9..=1.0 + 1e-9).contains(&s));
     let y = Scale::new(&panel.y, all.iter().filter(|p| shown(p.0)).map(|p| p.1));
     Scales { x, y, up: ticks_up(&y, height) }
@@ -141,7 +141,7 @@ fn draw(
 
 fn markers(canvas: &mut Canvas<'_>, runs: &[Vec<Point>], look: Look, plot: Area) -> Result<()> {
     for run in runs {
-        // A point without neighbours has no line that would show it.
+        // A point without neighbours is not on any line.
         let look = match look.marker {
             Marker::None if run.len() == 1 => Look { marker: Marker::Circle, ..look },
             _ => look,
@@ -159,7 +159,7 @@ fn markers(canvas: &mut Canvas<'_>, runs: &[Vec<Point>], look: Look, plot: Area)
     Ok(())
 }
 
-/// What lies between the gaps.
+/// The runs of points between gaps.
 fn runs<T>(items: impl Iterator<Item = Option<T>>) -> Vec<Vec<T>> {
     let mut runs = vec![Vec::new()];
     for item in items {
@@ -209,7 +209,7 @@ fn clipped_segment(a: Point, b: Point, plot: Area) -> Option<(Point, Point)> {
         return None;
     }
     let at = |share: f64| (a.0 + share * dx, a.1 + share * dy);
-    // The ends as they are, so that the next segment is seen to go on from here.
+    // The exact ends, so that the next segment is recognised as a continuation.
     let first = if enter == 0.0 { a } else { at(enter) };
     let last = if leave == 1.0 { b } else { at(leave) };
     Some((first, last))

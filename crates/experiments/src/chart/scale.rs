@@ -1,8 +1,8 @@
-//! From values to places along an axis, and the ticks there.
+//! Maps values to positions along an axis, and chooses ticks.
 
 use super::Axis;
 
-/// What is beyond these counts as not drawable: differences of such numbers overflow.
+/// Values beyond this are not drawn: their differences overflow.
 const LARGEST: f64 = 1e300;
 const SMALLEST: f64 = 1e-300;
 
@@ -22,7 +22,7 @@ pub(super) struct Ticks {
 }
 
 impl Scale {
-    /// The axis's own range, or what the values span with a little air.
+    /// The axis's own range, or the range of the values with a margin.
     pub(super) fn new(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
         let log = axis.log;
         if let Some((a, b)) = axis.range
@@ -43,12 +43,12 @@ impl Scale {
             return Self { low: low - air, high: high + air, log };
         }
         let air = 0.04 * (high - low);
-        // Air must not suggest that a positive quantity can be negative.
+        // The margin must not suggest that a positive quantity can be negative.
         let floor = if low >= 0.0 && !log { 0.0 } else { f64::MIN };
         Self { low: (low - air).max(floor), high: high + air, log }
     }
 
-    /// Exactly these ends, or about them where they are no span.
+    /// Exactly these ends, or a range around them if they coincide.
     pub(super) fn between(low: f64, high: f64) -> Self {
         let axis = Axis { label: String::new(), log: false, range: Some((low, high)) };
         Self::new(&axis, [low, high].into_iter())
@@ -86,7 +86,7 @@ impl Scale {
         } else {
             let decades = (self.high - self.low) as i32;
             let coarse = (1..=decades.max(1)).map(|every| self.digits(&[1], every));
-            // Two powers of ten alone are hard to read between.
+            // Two powers of ten alone are hard to interpolate.
             let few = self.digits(&[1], 1).len() < 3;
             let halves = few.then(|| self.digits(&[1, 3], 1));
             halves.into_iter().chain(coarse).collect()

@@ -1,4 +1,4 @@
-//! Figures of hostile input are well-formed, and say what they should.
+//! Figures of extreme input are well-formed and show the right text.
 
 use anyhow::Result;
 
@@ -20,7 +20,7 @@ fn panel(log: bool, range: Option<(f64, f64)>, series: Vec<Series>) -> Panel {
     Panel { title: "panel".into(), x: axis(log, range), y: axis(log, range), series }
 }
 
-/// Point lists that a careless drawing would stumble over.
+/// Lists of points with special cases.
 fn hostile() -> Vec<Vec<(f64, f64)>> {
     let (nan, inf) = (f64::NAN, f64::INFINITY);
     vec![
