@@ -1,4 +1,4 @@
-"""Gaussian-process regression by sums of one-dimensional views of the data.
+"""Gaussian-process regression by sums of functions of one-dimensional projections.
 
 >>> import numpy as np
 >>> from raysum import ProjectedAdditiveGPRegressor
@@ -20,5 +20,5 @@ from ._estimator import ProjectedAdditiveGPRegressor
 __all__ = ["ProjectedAdditiveGPRegressor"]
 __version__ = _version("raysum")
 
-# Fits that were interrupted may still be ending; they must leave the interpreter alone then.
+# Interrupted fits may still be running; they must not access the interpreter while it exits.
 _atexit.register(_raysum.leave)

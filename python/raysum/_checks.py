@@ -1,4 +1,4 @@
-"""What scikit-learn's checks let through, or refuse without saying where."""
+"""Checks of input that scikit-learn would accept, or refuse without naming the location."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import _frames, _raysum
 
 
 def refuse(given: Any, name: str) -> None:
-    """What NumPy would take for numbers, or give up on without saying where."""
+    """Refuses input that NumPy would convert to numbers, or reject without a location."""
     if given is None:
         raise ValueError(f"{name} is None, but must be an array or a frame.")
     if type(given).__name__ == "LazyFrame":
@@ -29,7 +29,7 @@ def refuse(given: Any, name: str) -> None:
 
 
 def refuse_dates(given: Any, name: str) -> None:
-    """Dates and times where only numbers are taken; NumPy would take them for some."""
+    """Refuses dates and times, which NumPy would convert to numbers."""
     for column, dtype in _dtypes(given):
         temporal = getattr(dtype, "is_temporal", None)
         if getattr(dtype, "kind", "") in ("M", "m") or (temporal is not None and temporal()):
@@ -49,7 +49,7 @@ def _dtypes(given: Any) -> list[tuple[Any, Any]]:
 
 
 def known_numbers(estimator: Any, X: Any) -> np.ndarray:
-    """Rows for a model of numbers, as scikit-learn checks them."""
+    """Rows for a model of numeric columns, checked by scikit-learn."""
     check_names(estimator, X)
     with naming(X):
         checked = validate_data(
@@ -69,7 +69,7 @@ def check_names(estimator: Any, X: Any) -> None:
 
 @contextmanager
 def naming(X: Any) -> Iterator[None]:
-    """Says which column of a frame holds what is not a number."""
+    """Adds to an error which column of a frame is not numeric."""
     try:
         yield
     except OverflowError as error:
@@ -107,7 +107,7 @@ def finite(X: np.ndarray, named: Any) -> np.ndarray:
 
 
 def some_target(y: np.ndarray) -> None:
-    """Fails if there is nothing to learn."""
+    """Fails if there are no targets."""
     if y.ndim == 2 and y.shape[1] == 0:
         raise ValueError("Found array with 0 target(s) while a minimum of 1 is required.")
 

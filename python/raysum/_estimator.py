@@ -31,9 +31,9 @@ HISTORY = [
 class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Gaussian-process regression by a sum of functions of one-dimensional projections.
 
-    The model of Delbridge, Bindel and Wilson (2020): the data is looked at along many directions,
-    and one smooth function is learned for each. Columns are standardised inside; nothing has to
-    be scaled beforehand.
+    The model of Delbridge, Bindel and Wilson (2020): the columns are projected onto many
+    directions, and one smooth function is learned of each projection. Columns are standardised
+    internally.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         to 100, and a length-scale per column), "ppr" (learned directions), "rpa-ard", "dpa",
         "rpa-1", "rpa-2", "rpa-3", "single-rp", "gam" (one function per column), "rbf-ard" and
         "imq-ard" (all columns in one kernel), "dpa-ard-ski" and "rpa-1-ski". The parameters below
-        change parts of it; None leaves the model's own.
+        change parts of it; None keeps that of the model.
     n_projections : int or "d", default=None
         Number of one-dimensional projections; "d" for as many as there are columns.
     degrees : str or list of int, default=None
@@ -52,105 +52,104 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
     directions : {"axes", "gaussian", "sphere", "diverse", "energy"}, default=None
         How directions are chosen.
     ard : bool, default=None
-        Learn a length-scale per column, and apply it before projecting. False learns one per
-        projection instead; along the axes ("gam", "rbf-ard", "imq-ard") both are the same, and
+        Learn a length-scale per column, applied before projecting. False learns one per projection
+        instead; for projections onto the axes ("gam", "rbf-ard", "imq-ard") both are the same, and
         False is an error.
     learn_weights : bool, default=None
-        Learn a weight per sub-kernel, if there are several; otherwise all weigh the same.
+        Learn a mixing weight per sub-kernel, if there are several; otherwise all are equal.
     learn_directions : bool, default=None
-        Learn the directions too, from those chosen; `ard` must be False.
+        Learn the directions, too, starting from those chosen; `ard` must be False.
     shrinkage : {"auto", "none"} or float, default="auto"
-        How length-scales are kept from following the noise of a table with few rows for its
-        columns. "auto" lets held-out rows choose, where there are fewer than 20 rows per
-        length-scale; "none" is the paper's objective; a number is the width of the prior that ties
-        the logarithms of the length-scales to their mean, and 0 makes them all equal.
+        How length-scales are shrunk towards each other where rows are few. With "auto", held-out
+        rows choose if there are fewer than 20 rows per length-scale; "none" is the paper's
+        objective; a number is the width of the prior that ties the logarithms of the length-scales
+        to their mean, and 0 makes them all equal.
     engine : {"auto", "dense", "weight", "ski"}, default=None
-        Who does the algebra. "auto" takes the cheaper of "dense" (any model, up to 30,000 rows)
-        and "weight" (linear in the rows); the results are the same. "ski" is the paper's.
+        Inference engine. "auto" takes the cheaper of "dense" (any model, up to 30,000 rows) and
+        "weight" (weight space, linear in the rows); the results are the same. "ski" is the paper's.
     ski : dict, default=None
         Settings of the ski engine: "grid", "probes", "cg_tolerance", "cg_iterations",
         "exact_variance".
     optimizer : {"lbfgs", "adam"}, default="lbfgs"
-        How hyperparameters are searched; "adam" is the paper's recipe, and slower.
+        Optimiser of the hyperparameters; "adam" is the paper's recipe, and slower.
     max_evaluations : int, default=None
-        Most evaluations of the likelihood per start.
+        Maximum number of evaluations of the likelihood per start.
     n_restarts : int, default=0
-        Further starting points of the search; the one with the highest marginal likelihood wins. On
-        many rows the search goes through parts of them, and the likelihood is compared on the next
-        part.
+        Further starting points of the search; the one with the highest marginal likelihood is kept.
+        A search in stages compares them on the rows of the next stage.
     subset : int, default=None
-        Search hyperparameters on this many random rows; the model still learns from all. By
-        default searches over more than 2,000 rows begin on half of them, at most 2,000.
+        Search hyperparameters on this many random rows; the posterior still uses all rows. By
+        default searches over more than 2,000 rows start on half of them, at most 2,000.
     independent : bool, default=True
-        Whether each of several targets has hyperparameters of its own, by a search of its own.
-        False lets them share all of them, the ratio of noise to signal too, at the cost of one
-        search.
+        Whether each of several targets has its own hyperparameters, found by its own search. False
+        lets them share all hyperparameters, including the ratio of noise to signal, at the cost of
+        one search.
     noise_bounds : (float, float), default=(1e-4, 10.0)
-        Range of the noise variance, as a share of the target's variance: never below the first,
-        and above the second only against a prior that grows steep there.
+        Range of the noise variance, relative to the target's variance: never below the first, and
+        above the second only against a steep prior.
     missing : {"error", "drop", "mean"}, default="error"
-        What to do about missing values of X (NaN, None, NaT): refuse them; leave such rows out of a
-        fit (rows to predict cannot be left out); or take the mean of the column over the training
+        Treatment of missing values of X (NaN, None, NaT): refuse them; leave such rows out of a fit
+        (rows to predict cannot be left out); or fill in the mean of the column over the training
         rows. Unless it is "error", rows with a missing target are left out of a fit.
     random_state : int, RandomState instance or None, default=0
         The seed of everything random. The same integer gives the same bits on any number of
         threads.
     n_jobs : int, default=None
-        Threads, at most as many as there are cores. None: all cores, or as many as
-        RAYON_NUM_THREADS or OMP_NUM_THREADS say (joblib's workers have their share there); -1: all
-        cores.
+        Number of threads, at most the number of cores. None: all cores, or as many as
+        RAYON_NUM_THREADS or OMP_NUM_THREADS say (joblib sets these for its workers); -1: all cores.
     verbose : int, default=0
         1 shows a progress bar (lines, if tqdm is not installed), 2 a line for each evaluation.
 
     Attributes
     ----------
     n_features_in_ : int
-        Number of columns of X, as they were given to `fit`.
+        Number of columns of X, as passed to `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had names that are all strings.
     encoded_names_ : list of str
-        Names of the columns that the model works on: those of X, but `name=category` for each
-        category of a text column, and none for texts that identify rows.
+        Names of the encoded columns that the model uses: those of X, with `name=category` for each
+        category of a text column, and none for text that identifies rows.
     notes_ : list of str
-        What was noticed about a frame with texts, dates or missing values: which columns became
-        categories, which were left out. Not there after `load`.
+        Notes on a frame with text, dates or missing values: which columns became categories, which
+        were left out. Not available after `load`.
     n_outputs_ : int
         Number of targets.
     relevance_ : dict of str to float
-        How much each column of X matters, the most relevant first: half the mean squared change of
+        The relevance of each column of X, the most relevant first: half the mean squared change of
         the prediction when the column's value is replaced by that of another training row, as a
         share of the sum over columns. An ndarray of one share per target, if y has two dimensions.
     feature_importances_ : ndarray of shape (n_features_in_,)
         The same in the order of the columns, as scikit-learn names it; the mean over targets.
     directions_ : ndarray of shape (n_directions, len(encoded_names_))
-        The projections; a sub-kernel of degree D has D rows. This and the next arrays have one more
-        dimension in front, for the targets, if y has two dimensions.
+        The projections; a sub-kernel of degree D has D rows. This and the following arrays have a
+        leading dimension for the targets, if y has two dimensions.
     degrees_ : list of int
         The degree of each sub-kernel.
     length_scales_ : ndarray
         In standardised units: one per column where the model has `ard`, else one per row of
         `directions_`.
     weights_ : ndarray of shape (n_components,)
-        The share of each sub-kernel in the prior variance.
+        The mixing weight of each sub-kernel: its share of the prior variance.
     scale_ : float or ndarray of shape (n_outputs_,)
-        The prior variance, as a share of the target's variance.
+        The prior variance, relative to the target's variance.
     noise_std_ : float or ndarray of shape (n_outputs_,)
-        Standard deviation of the noise of a row of weight 1, in the target's units.
+        Standard deviation of the noise of a row of sample weight 1, in the target's units.
     constant_ : float or ndarray of shape (n_outputs_,)
-        What the functions are added to, in the target's units.
+        The constant to which the functions are added, in the target's units.
     engine_ : str
         The engine that holds the posterior.
     n_iter_ : int or ndarray of shape (n_outputs_,)
         Evaluations of the likelihood.
     shrinkage_ : float or None, or list of them
-        The width of the prior that ties length-scales to their mean, as it was chosen: 0 where all
-        are equal, None where they are free.
+        The chosen width of the prior that ties length-scales to their mean: 0 if all are equal,
+        None if they are free.
     history_ : structured ndarray
         The search, evaluation by evaluation: "target", "phase", "rows", "search", "evaluation" and
-        "objective", the best so far, of log marginal likelihood plus log prior. The phase is
-        "held-out" while held-out rows choose the shrinkage, then "search". Not there after `load`.
+        "objective", the best log marginal likelihood plus log prior so far. The phase is
+        "held-out" while held-out rows choose the shrinkage, then "search". Not available after
+        `load`.
     log_marginal_likelihood_error_ : float or ndarray of shape (n_outputs_,)
-        Standard error of `log_marginal_likelihood`: 0 but with the ski engine.
+        Standard error of `log_marginal_likelihood`: 0 except with the ski engine.
 
     See Also
     --------
@@ -231,31 +230,31 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         noise_std: Any = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> ProjectedAdditiveGPRegressor:
-        """Find hyperparameters by the marginal likelihood, and learn from all rows.
+        """Find hyperparameters by the marginal likelihood, and compute the posterior.
 
-        Ctrl-C stops it; the estimator then stays as it was.
+        Ctrl-C stops it and leaves the estimator unchanged.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to learn from: NumPy, pandas or polars. Arrays of 64-bit floats in C or Fortran
-            order are not copied. Frames may hold texts, categories, dates and truth values, which
-            mean the same as in a file that `raysum fit` reads: texts become one column per
-            category, dates the days since 1970, truth values 0 and 1.
+            Training rows: NumPy, pandas or polars. Arrays of 64-bit floats in C or Fortran order
+            are not copied. Frames may contain text, categories, dates and booleans, which are
+            encoded as in a file that `raysum fit` reads: text becomes one column per category,
+            dates the days since 1970, booleans 0 and 1.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The target, or several.
         sample_weight : array-like of shape (n_samples,), default=None
-            The weight of each row: a row of weight w has the noise variance of a row of weight 1,
-            divided by w. Equal rows count as one row with the sum of their weights, and a common
-            factor on all weights changes nothing but `noise_std_`. Predictions have the
-            average noise variance of the training rows.
+            Sample weights: the noise variance of a row of weight w is that of a row of weight 1,
+            divided by w. Equal rows are merged into one row with the sum of their weights, and a
+            common factor of all weights changes only `noise_std_`. Predictions have the average
+            noise variance of the training rows.
         noise_std : float or array-like of shape (n_samples,), default=None
             Known standard deviation of each row's noise, in the target's units; for one target.
-            Noise that the fit finds comes on top.
+            Noise that the fit estimates is added to it.
         checkpoint : path, default=None
-            A file that keeps what is found on the way. A fit that was ended in whatever way, and is
-            started again with the same rows, parameters and file, goes on where it was, and ends
-            with the same model. It is removed when the fit is done.
+            A file that records the search. A fit that was stopped in any way continues when it is
+            started again with the same rows, parameters and file, and ends with the same model. The
+            file is removed when the fit is done.
 
         Returns
         -------
@@ -264,7 +263,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         """
         self._validate_params()
         settings = _settings.settings(self)
-        # What is noted of X while it is checked becomes this estimator's after the fit.
+        # Validation sets attributes such as feature_names_in_: on a clone, until the fit succeeds.
         seen = clone(self)
         given = _inputs.rows(seen, X, y, sample_weight, noise_std, reset=True, least=2)
         notes = [] if given.frame is None else given.frame.notes
@@ -289,20 +288,20 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
     def partial_fit(
         self, X: Any, y: Any, sample_weight: Any = None, noise_std: Any = None
     ) -> ProjectedAdditiveGPRegressor:
-        """Take in more rows, at the hyperparameters of the first call.
+        """Add rows at the hyperparameters of the first call.
 
-        The first call, or `fit`, searches hyperparameters: give it enough rows to find them. Later
-        calls leave them as they are, and mean, interval and likelihood become those of all rows so
-        far; with the weight engine at a cost that does not depend on their number.
+        The first call, or `fit`, searches hyperparameters and needs enough rows to find them. Later
+        calls keep them, and mean, interval and likelihood become those of all rows so far. With the
+        weight-space engine the cost does not depend on the number of earlier rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            More rows; a single one will do.
+            More rows, at least one.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            The weight of each row.
+            Sample weights.
         noise_std : float or array-like of shape (n_samples,), default=None
             Known standard deviation of each row's noise.
 
@@ -320,12 +319,12 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         return self
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a file that the command line and the Rust library read as well.
+        """Write the model to a file, which the command line and the Rust library also read.
 
         Parameters
         ----------
         path : str or path-like
-            The file. It appears whole or not at all.
+            The file, which is written atomically.
 
         Examples
         --------
@@ -346,10 +345,10 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> ProjectedAdditiveGPRegressor:
-        """Read a model file, whoever has written it.
+        """Read a model file, saved by Python, the command line or the Rust library.
 
-        A model that was fitted on a table with texts or dates takes frames with these columns as
-        they are, whether the command line or Python has fitted it.
+        A model that was fitted on a table with text or dates takes frames with the original
+        columns.
 
         Parameters
         ----------
@@ -359,21 +358,21 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         Returns
         -------
         estimator : ProjectedAdditiveGPRegressor
-            A fitted estimator, with the parameters that would fit it again.
+            A fitted estimator, with the parameters of its fit.
         """
         estimator = cls()
         estimator._take(_raysum.Model.load(path))
         return estimator.set_params(**_settings.parameters(estimator._description))
 
     def _take(self, model: _raysum.Model, several: bool | None = None) -> None:
-        """Makes this the fitted model. Whether its y has two dimensions no file says; if nobody
-        does, they are as many as its targets need.
+        """Makes this the fitted model. `several` is whether y has two dimensions, which a file does
+        not record; by default it has if there are several targets.
         """
         d = self._description = json.loads(model.describe())
         self._model = model
         schema = d["schema"]
         names = d["column_names"]
-        #: How many columns of X each column of the user's becomes.
+        #: Number of encoded columns of each of the user's columns.
         widths = [1] * d["columns"]
         if schema is not None:
             names = [f["name"] for f in schema["features"]]
@@ -406,7 +405,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         self.log_marginal_likelihood_error_ = self._each(d["likelihood_error"])
         ends = np.cumsum([0, *widths])
         relevance = np.array(d["relevance"])
-        # The columns of a category have one share together; what identifies rows has none.
+        # The encoded columns of a category share one value; an identifier has none.
         groups = [sorted(set(d["groups"][a:b])) for a, b in pairwise(ends)]
         shares = np.stack([relevance[:, group].sum(axis=1) for group in groups], axis=1)
         self.feature_importances_ = shares.mean(axis=0)
@@ -416,7 +415,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         }
 
     def _warn(self) -> None:
-        """Says what a person should know of the search."""
+        """Warns if the search did not converge."""
         reports = self._description["reports"]
         if any(report["hit_limit"] for report in reports):
             warnings.warn(

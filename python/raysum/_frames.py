@@ -24,7 +24,7 @@ _NANOSECONDS = {
     "us": 10**3,
     "ns": 1,
 }
-#: What an object column may hold to be read as text, or as numbers.
+#: Types in object columns that are read as text, or as numbers.
 _NUMBERS = (Real, decimal.Decimal, np.bool_)
 _TEXTS = (str, *_NUMBERS, datetime.date, np.datetime64)
 
@@ -52,12 +52,12 @@ def check_names(X: Any) -> None:
 
 
 def is_plain(X: Any) -> bool:
-    """Whether all columns are numbers or truth values, which scikit-learn takes as they are."""
+    """Whether all columns are numbers or booleans, which scikit-learn accepts unchanged."""
     return all(_kind(X, k) in ("number", "boolean", "complex") for k in range(len(X.columns)))
 
 
 def columns(X: Any, named: bool) -> list[Column]:
-    """The columns of a frame; without names they are called by their positions."""
+    """The columns of a frame; unnamed columns are named by position."""
     names = list(X.columns)
     return [_column(X, k, str(names[k]) if named else str(k)) for k in range(len(names))]
 
@@ -72,7 +72,7 @@ def array_columns(X: np.ndarray) -> list[Column]:
 
 
 def object_columns(X: np.ndarray) -> list[Column]:
-    """The columns of an array of objects: numbers, or texts as they are spelled."""
+    """The columns of an array of objects: numbers, or text as spelled."""
     return [_of_objects(str(k), X[:, k], _object_kind(X[:, k])) for k in range(X.shape[1])]
 
 
@@ -85,7 +85,7 @@ def _series(X: Any, k: int) -> Any:
 
 
 def _kind(X: Any, k: int) -> str:
-    """What a column holds: "number", "boolean", "complex", "date", "text" or "other"."""
+    """The kind of a column: "number", "boolean", "complex", "date", "text" or "other"."""
     series = _series(X, k)
     return _polars_kind(series.dtype) if _is_polars(X) else _pandas_kind(series)
 
@@ -103,7 +103,7 @@ def _pandas_kind(series: Any) -> str:
     dtype = series.dtype
     if hasattr(dtype, "categories"):
         of_categories = _pandas_kind(dtype.categories.to_series())
-        # Whatever else the categories are, such as intervals, has a text.
+        # Other categories, such as intervals, are converted to text.
         return of_categories if of_categories in ("number", "boolean") else "text"
     if dtype.kind in "iuf":
         return "number"
@@ -141,7 +141,7 @@ def _column(X: Any, k: int, name: str) -> Column:
             series = series.dt.tz_convert("UTC").dt.tz_localize(None)
         values = series.to_numpy()
         if values.dtype.kind != "M":
-            # Of Arrow; those with a time zone are in UTC then.
+            # Arrow types; those with a time zone are in UTC.
             kind = "datetime64[ns]" if "[ns" in str(dtype) else "datetime64[us]"
             zoned = "tz=" in str(dtype)
             values = series.to_numpy(dtype=kind) if zoned else series.astype(kind).to_numpy()
@@ -189,7 +189,7 @@ def _first_other(cells: Any) -> str:
 
 
 def _spelled(cells: Any) -> Iterator[str | None]:
-    """Texts as a CSV file has them."""
+    """Texts as in a CSV file."""
     for cell in cells:
         if _is_missing(cell):
             yield None
@@ -206,5 +206,5 @@ def _is_missing(cell: Any) -> bool:
     try:
         return bool(cell != cell)
     except (TypeError, ValueError):
-        # The NA of pandas has no truth value; neither has an array, which is something.
+        # Neither pandas' NA nor an array has a truth value; only the former is missing.
         return type(cell).__name__ == "NAType"

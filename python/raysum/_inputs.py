@@ -1,4 +1,4 @@
-"""What comes from the user, as the arrays that the compiled part takes.
+"""Checks the user's input and converts it to arrays for the compiled part.
 
 Numbers go scikit-learn's way: its checks, its words, no copy; a value that is not finite is named
 with its row and column besides. Frames with texts, dates or gaps are read by the compiled part.
@@ -44,7 +44,7 @@ def features(estimator: Any, X: Any) -> np.ndarray:
 
 
 class Given(NamedTuple):
-    """Rows to learn from, the number of dimensions of y, and the frame that they come from."""
+    """Training rows, the number of dimensions of y, and the frame that they come from."""
 
     rows: Rows
     dimensions: int
@@ -61,7 +61,7 @@ def rows(
     reset: bool,
     least: int,
 ) -> Given:
-    """Rows to learn from."""
+    """Checks training rows."""
     common = {"dtype": np.float64, "ensure_all_finite": False, "estimator": estimator}
     X_params = {**common, "ensure_min_samples": least}
     y_params = {**common, "ensure_2d": False, "ensure_min_samples": 0, "ensure_min_features": 0}
@@ -119,7 +119,7 @@ def _with_target(X: np.ndarray, left_out: list[int], y: np.ndarray) -> tuple[np.
 def _of_all_rows(
     sample_weight: Any, noise_std: Any, count: int
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Weights and known noise, checked against the number of rows."""
+    """Sample weights and known noise, checked against the number of rows."""
     weights = known = None
     samples = np.empty((count, 0))
     if sample_weight is not None:
@@ -140,7 +140,7 @@ def _with_weight(
     known: np.ndarray | None,
     least: int,
 ) -> Rows:
-    """The rows that count: one of weight 0 is as good as not there."""
+    """The rows with positive sample weight; the others have no influence."""
     if weights is not None:
         keep = weights > 0
         if not keep.all():
@@ -170,7 +170,7 @@ def noise_of(noise_std: Any, X: np.ndarray) -> np.ndarray | None:
 
 
 def target_names(y: Any) -> list[str] | None:
-    """The names of the targets, where y has names."""
+    """The names of the targets, if y has names."""
     columns = getattr(y, "columns", None)
     if columns is not None:
         return [str(column) for column in columns]
@@ -179,12 +179,12 @@ def target_names(y: Any) -> list[str] | None:
 
 
 def threads(n_jobs: int | None) -> int:
-    """How many threads to use: by default all cores, or as many as the environment grants.
+    """Number of threads: by default all cores, or as many as the environment allows.
 
     A worker of joblib has its fair share of the cores in OMP_NUM_THREADS.
     """
     if n_jobs is not None:
-        # More threads than cores gain nothing, and a thousand of them do harm.
+        # More threads than cores bring no gain, and far more slow the fit down.
         return min(joblib.effective_n_jobs(n_jobs), joblib.cpu_count())
     for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS"):
         granted = os.environ.get(name, "")
@@ -194,7 +194,7 @@ def threads(n_jobs: int | None) -> int:
 
 
 def seed(random_state: Any) -> int:
-    """An integer is the seed itself, so that other faces of raysum draw the same."""
+    """An integer is the seed itself, so that the command line and Rust draw the same numbers."""
     if isinstance(random_state, Integral):
         given = int(random_state)
         if not 0 <= given <= LARGEST_SEED:

@@ -1,4 +1,4 @@
-"""What a person sees of a fit while it runs."""
+"""Progress display of a fit."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ._raysum import Progress, Step
 
-#: What a fit does, by the name of its phase.
+#: Description of each phase of a fit.
 PHASES = {"held-out": "choosing the shrinkage by held-out rows", "search": "fit"}
-#: A bar shows the share of the work that is done.
+#: The bar shows the share of the work that is done.
 FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
 
 @contextmanager
 def reporting(verbose: int) -> Iterator[Progress | None]:
-    """The callback for a fit: a bar if tqdm is there, a line per evaluation from 2 on."""
+    """The progress callback of a fit: a bar if tqdm is installed, each evaluation from 2 on."""
     if not verbose:
         yield None
         return
@@ -54,7 +54,7 @@ def _where(step: Step, all_rows: int) -> str:
 
 
 class _Lines:
-    """A line for every so many evaluations."""
+    """Prints a line at regular numbers of evaluations."""
 
     def __init__(self, every: int) -> None:
         self.every = every

@@ -1,4 +1,4 @@
-"""What can be asked of a fitted model; `_estimator.py` has how it is fitted."""
+"""The methods of a fitted model; `_estimator.py` has those that fit it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_ROOT = np.sqrt(np.finfo(np.float64).max)
 
 
 class Questions(TransformerMixin):
-    """The methods of a fitted estimator. Answers for several targets have one more dimension."""
+    """The methods of a fitted estimator. Results for several targets have one more dimension."""
 
     _model: _raysum.Model
     _description: dict[str, Any]
@@ -31,12 +31,12 @@ class Questions(TransformerMixin):
         return _inputs.features(self, X), _inputs.threads(self.n_jobs)
 
     def _join(self, answers: list[np.ndarray], axis: int = 1) -> np.ndarray:
-        """The answers for each target as one array: y's own shape decides."""
+        """The results of all targets as one array, with the dimensions of y."""
         return np.stack(answers, axis=axis) if self._several else answers[0]
 
     def _require(self, what: str, rows: int, numbers: int) -> None:
-        """Raises MemoryError if there is no room for so many numbers for each target, and for the
-        copy that `_join` makes of several."""
+        """Raises MemoryError if there is no memory for this many numbers per row and target, and
+        for the copy that `_join` makes of several targets."""
         copies = 2 if self._several else 1
         total = rows * numbers * self.n_outputs_ * copies
         _raysum.require_memory(f"{what} at {rows} rows", min(total, 2**63))
@@ -50,28 +50,27 @@ class Questions(TransformerMixin):
         noise_std: Any = None,
         return_extrapolation: bool = False,
     ) -> Any:
-        """Predict the target, with its uncertainty if asked for.
+        """Predict the target, optionally with its uncertainty.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
         return_std : bool, default=False
-            Also return the standard deviation of a new observation at each row: that of the
-            function and of the noise.
+            Also return the standard deviation of a new observation at each row, including noise.
         return_cov : bool, default=False
             Also return the covariance of new observations at all rows; not with `return_std` or
             `interval`.
         interval : float, default=None
-            Also return the ends of the interval that holds a new observation with this
+            Also return the ends of the interval that contains a new observation with this
             probability, such as 0.95.
         noise_std : float or array-like of shape (n_samples,), default=None
-            Known standard deviation of the noise at these rows, in the target's units. It comes
-            on top of the noise that the fit has found.
+            Known standard deviation of the noise at these rows, in the target's units, in addition
+            to the noise that the fit estimated.
         return_extrapolation : bool, default=False
-            Also return how far each row is outside the range of the training rows: the largest
-            distance over its columns, in standard deviations of the column; 0 inside. Predictions
-            far outside are guesses, and their intervals are those of the prior.
+            Also return the distance of each row from the range of the training rows: the largest
+            over its columns, in standard deviations of the column; 0 inside. Predictions far
+            outside fall back to the prior.
 
         Returns
         -------
@@ -107,7 +106,7 @@ class Questions(TransformerMixin):
         known = _inputs.noise_of(noise_std, X)
         beyond = [self._model.extrapolation(X, threads)] if return_extrapolation else []
         if return_cov:
-            # The covariance, and what it is made from.
+            # The covariance, and temporary arrays.
             self._require("the covariance of predictions", len(X), 2 * len(X) + 2)
             return (*self._with_covariance(X, threads, known), *beyond)
         only_mean = not return_std and interval is None
@@ -129,7 +128,7 @@ class Questions(TransformerMixin):
         means, covariances = [], []
         marginals = self._model.predict(X, threads, known)
         for (mean, covariance), (_, std, _) in zip(self._model.joint(X, threads), marginals):
-            # Of observations, with their noise; squares beyond the largest number are cut to it.
+            # The variance of observations, including noise, limited to the largest float.
             np.fill_diagonal(covariance, np.minimum(std, LARGEST_ROOT) ** 2)
             means.append(mean)
             covariances.append(covariance)
@@ -152,13 +151,13 @@ class Questions(TransformerMixin):
         n_samples : int, default=1
             How many to draw.
         random_state : int, RandomState instance or None, default=0
-            The seed. Of the same seed function k is the same function in every call, at any rows
-            and however many are drawn.
+            The seed. With the same seed function k is the same in every call, at any rows and for
+            any number of draws.
         noise : bool, default=True
-            Add noise, so that the draws scatter as `predict(X, return_std=True)` says. Without,
-            they are draws of the smooth function behind the observations.
+            Add noise, so that the draws have the standard deviation of `predict(X,
+            return_std=True)`. False gives draws of the noise-free function.
         prior : bool, default=False
-            Draw from what the model held possible before it saw the rows.
+            Draw from the prior instead of the posterior.
 
         Returns
         -------
@@ -170,13 +169,13 @@ class Questions(TransformerMixin):
         if not (isinstance(n_samples, Integral) and 1 <= int(n_samples) < 2**32):
             raise ValueError(f"n_samples is {n_samples!r}, but must be a number from 1.")
         seed = _inputs.seed(random_state)
-        # The draws, and what they are put together from.
+        # The draws, and temporary arrays.
         self._require(f"{n_samples} draws", len(X), 2 * int(n_samples))
         draws = [f.T for f in self._model.functions(X, n_samples, seed, prior, threads)]
         if noise:
             rng = np.random.default_rng(seed)
             for drawn, std in zip(draws, self._noise_stds):
-                # Some rows at a time: the same numbers as all at once, without a second array.
+                # In chunks: the same numbers as all at once, without a second large array.
                 step = max(1, 2**20 // int(n_samples))
                 for start in range(0, len(drawn), step):
                     rows = drawn[start : start + step]
@@ -191,7 +190,7 @@ class Questions(TransformerMixin):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to look at.
+            Rows at which to evaluate.
         return_std : bool, default=False
             Also return the standard deviation of each function.
 
@@ -214,7 +213,7 @@ class Questions(TransformerMixin):
         True
         """
         X, threads = self._ask(X)
-        # Means and standard deviations: some rows at a time, all of them, and put together.
+        # Means and standard deviations: of a chunk, of all rows, and joined.
         self._require("components", len(X), 6 * len(self.degrees_))
         answers = self._model.components(X, threads)
         values = self._join([np.stack([m for m, _ in target], axis=-1) for target in answers])
@@ -223,12 +222,12 @@ class Questions(TransformerMixin):
         return values, self._join([np.stack([s for _, s in t], axis=-1) for t in answers])
 
     def transform(self, X: Any) -> np.ndarray:
-        """The means of `components`, as scikit-learn calls it; of several targets side by side.
+        """The means of `components`, as a scikit-learn transformer; targets are concatenated.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to look at.
+            Rows at which to evaluate.
 
         Returns
         -------
@@ -244,12 +243,12 @@ class Questions(TransformerMixin):
         Parameters
         ----------
         input_features : array-like of str or None, default=None
-            Not used; here because scikit-learn has it.
+            Ignored; part of scikit-learn's interface.
 
         Returns
         -------
         names : ndarray of str objects
-            `component0`, …; for several targets with the target's number before it.
+            `component0`, …; for several targets with the number of the target as a prefix.
         """
         check_is_fitted(self)
         names = [f"component{j}" for j in range(len(self.degrees_))]
@@ -263,7 +262,7 @@ class Questions(TransformerMixin):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to look at.
+            Rows at which to evaluate.
 
         Returns
         -------
@@ -275,10 +274,10 @@ class Questions(TransformerMixin):
         return self._join(self._model.gradient(X, threads))
 
     def loo(self, X: Any, y: Any, sample_weight: Any = None, noise_std: Any = None) -> Any:
-        """What would have been predicted for each training row without that row.
+        """Leave-one-out predictions of the training rows.
 
-        In closed form and at the same hyperparameters, so it costs no more than a prediction. The
-        model does not keep its training rows: hand them in again, all of them and as they were.
+        They have a closed form at the same hyperparameters, so the cost is that of a prediction.
+        The model does not keep its training rows: pass all of them again, unchanged.
 
         Parameters
         ----------
@@ -287,14 +286,14 @@ class Questions(TransformerMixin):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights, if the fit had any.
+            Their sample weights, if the fit had any.
         noise_std : float or array-like of shape (n_samples,), default=None
             Their known noise, if the fit had any.
 
         Returns
         -------
         mean : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The mean; of rows with a weight above 0.
+            The mean of rows with a positive weight.
         std : ndarray of the same shape
             Standard deviation of a new observation.
         """
@@ -320,8 +319,8 @@ class Questions(TransformerMixin):
         Returns
         -------
         log_likelihood : float or ndarray of shape (n_outputs,)
-            log p(y | X) at the hyperparameters that were found. With the ski engine it is an
-            estimate, and `log_marginal_likelihood_error_` its standard error.
+            log p(y | X) at the fitted hyperparameters. With the ski engine it is an estimate with
+            standard error `log_marginal_likelihood_error_`.
         """
         check_is_fitted(self)
         return self._each(self._description["log_marginal_likelihood"])

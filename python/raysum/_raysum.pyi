@@ -1,4 +1,4 @@
-"""The compiled part of raysum; `raysum.ProjectedAdditiveGPRegressor` is its face."""
+"""The compiled part of raysum; `raysum.ProjectedAdditiveGPRegressor` is the public interface."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike

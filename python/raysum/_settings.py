@@ -61,7 +61,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-#: What it checks of each of the settings in `ski`.
+#: Constraints of the settings in `ski`.
 SKI_CONSTRAINTS: dict[str, list[Any]] = {
     "grid": [_limited("grid"), None],
     "probes": [_limited("probes"), None],
@@ -72,7 +72,7 @@ SKI_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def settings(estimator: Any) -> dict[str, Any]:
-    """What to fit and how."""
+    """The settings of a fit."""
     e = estimator
     if isinstance(e.n_projections, bool):
         raise ValueError(f"n_projections is {e.n_projections}, but must be a number.")
@@ -102,7 +102,7 @@ def settings(estimator: Any) -> dict[str, Any]:
 
 
 def parameters(description: dict[str, Any]) -> dict[str, Any]:
-    """The parameters that would fit such a model: a preset, and what differs from it."""
+    """The parameters of a model's fit: a preset, and differences from it."""
     config = description["config"]
     name = description["preset"]
     name = name if name in NAMES["model"] else "dpa-ard"

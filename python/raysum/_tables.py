@@ -1,4 +1,4 @@
-"""Frames with texts, dates or gaps, as the numbers a model works on."""
+"""Encodes frames with text, dates or missing values as the numbers that a model uses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Target(NamedTuple):
 
 
 def is_new(estimator: Any, X: Any) -> bool:
-    """Whether X is more than numbers without gaps, so that a schema of it has to be inferred."""
+    """Whether X has text, dates or missing values, so that its schema must be inferred."""
     return estimator.missing != "error" or (_frames.is_frame(X) and not _frames.is_plain(X))
 
 
@@ -38,8 +38,8 @@ def is_known(estimator: Any, X: Any) -> bool:
 def training(
     estimator: Any, X: Any, target: Target, floats: bool, least: int
 ) -> _raysum.TrainingFrame:
-    """Infers the schema of X, and encodes it. `floats` tells whether the target came as floats."""
-    # The names of the columns are noted, in scikit-learn's way.
+    """Infers the schema of X, and encodes it. `floats` is whether the target was of floats."""
+    # Records the names of the columns as scikit-learn does.
     validate_data(estimator, X, reset=True, skip_check_array=True, y="no_validation")
     named = hasattr(estimator, "feature_names_in_")
     if _frames.is_frame(X):
@@ -63,7 +63,7 @@ def training(
 
 
 def encoded(estimator: Any, X: Any) -> tuple[np.ndarray, list[int]]:
-    """X as the fitted model takes it, and the rows that are left out."""
+    """X, encoded for the fitted model, and the rows that are left out."""
     described = estimator._description
     schema, names = described["schema"], described["column_names"]
     named = False
@@ -88,14 +88,14 @@ def encoded(estimator: Any, X: Any) -> tuple[np.ndarray, list[int]]:
 
 
 def _is_encoded(X: Any, schema: dict[str, Any], encoded: list[str]) -> bool:
-    """Whether a frame has the columns of X as the model works on them, and not the user's."""
+    """Whether a frame has encoded columns, and not the original ones."""
     there = set(X.columns)
     used = {f["name"] for f in schema["features"] if f["kind"]["type"] != "identifier"}
     return set(encoded) <= there and not used <= there
 
 
 def tell(notes: list[tuple[bool, str]], stacklevel: int) -> None:
-    """Warns of what may not be what the user wants."""
+    """Issues warnings for notes that are warnings."""
     for is_warning, note in notes:
         if is_warning:
             warnings.warn(note, UserWarning, stacklevel=stacklevel)

@@ -1,4 +1,4 @@
-"""Pictures of a fitted model. matplotlib is an extra, so it is imported by the first picture."""
+"""Plots of a fitted model. matplotlib is an optional dependency, imported by the first plot."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["calibration", "components", "convergence", "relevance"]
 
-# Okabe and Ito's: they stay apart for colour-blind eyes.
+# Okabe and Ito's palette, distinguishable for colour-blind readers.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 GREY = "0.45"
 MOST_COMPONENTS = 6
-# Points of a curve, and about as many rows to take its mean over.
+# Points of a curve, and approximate number of rows over which its mean is taken.
 POINTS = 200
-# More marks than this make a solid bar, and a slow picture.
+# More marks than this form a solid bar and are slow to draw.
 MOST_MARKS = 1000
 
 
@@ -36,11 +36,11 @@ def components(
     target: int = 0,
     axs: Any = None,
 ) -> np.ndarray:
-    """Draw the function along each direction, and 2 standard deviations around it.
+    """Draw the function along each direction, with a band of 2 standard deviations.
 
-    Functions are drawn around their mean over the rows, because what one of them is higher another
-    can be lower: the data tells their shapes, and only the level of their sum. All have the same
-    vertical scale, in the target's units; marks at the bottom are the rows.
+    Functions are drawn relative to their mean over the rows: the data determines their shapes, but
+    only the sum of their levels. All have the same vertical scale, in the target's units; marks at
+    the bottom are the rows.
 
     Where a direction is a single column, the horizontal axis is that column in its own units.
     Otherwise it is the row's projection, of standardised columns divided by their length-scales, if
@@ -51,12 +51,12 @@ def components(
     gp : ProjectedAdditiveGPRegressor
         A fitted model with sub-kernels of degree 1.
     X : array-like of shape (n_samples, n_features)
-        Rows to look at, best those of the fit; functions are drawn as far as they reach.
+        Rows, preferably those of the fit; functions are drawn over their range.
     components : list of int, default=None
-        Which to draw, by their number in `gp.components(X)`. By default those whose means vary
-        most over X, at most 6, the first one most.
+        Which to draw, by their index in `gp.components(X)`. By default the at most 6 whose means
+        vary most over X, in descending order.
     target : int, default=0
-        The number of the target, if there are several.
+        The index of the target, if there are several.
     axs : array-like of Axes, default=None
         Where to draw: one for each component. By default a new figure.
 
@@ -134,7 +134,7 @@ def _view(gp: ProjectedAdditiveGPRegressor, X: np.ndarray, j: int, target: int) 
         return _View(X[:, column], centre, step, label, title)
     if gp._description["config"]["ard"]:
         direction = direction / _of_target(gp.length_scales_, target, 1)
-    # A column that was constant in the fit says nothing of where a row is.
+    # A column that was constant in the fit does not affect a row's coordinate.
     direction = np.where(scale > 0, direction, 0.0)
     scale = np.where(scale > 0, scale, 1.0)
     step = direction * scale / (direction @ direction or 1.0)
@@ -143,7 +143,7 @@ def _view(gp: ProjectedAdditiveGPRegressor, X: np.ndarray, j: int, target: int) 
 
 
 def _of_target(values: np.ndarray, target: int, dimensions: int) -> np.ndarray:
-    """What belongs to one target: with several there is one more dimension in front."""
+    """The values of one target: several targets have a leading dimension."""
     return values if values.ndim == dimensions else values[target]
 
 
@@ -151,7 +151,7 @@ def _largest(gp: ProjectedAdditiveGPRegressor, direction: np.ndarray) -> str:
     """The columns with the largest share in a direction, as the start of a sum."""
     labels = _labels(gp.encoded_names_, 11)
     order = [i for i in np.argsort(-np.abs(direction), kind="stable") if direction[i]]
-    # As many as go above a panel.
+    # As many as fit above a panel.
     most = 3 if sum(len(labels[i]) for i in order[:3]) <= 20 else 2
     text = " ".join(("− " if direction[i] < 0 else "+ ") + labels[i] for i in order[:most])
     text = text.removeprefix("+ ") if text.startswith("+") else text.replace("− ", "−", 1)
@@ -198,7 +198,7 @@ def _grid(count: int, label: str) -> np.ndarray:
     figure, axs = _subplots(2.6 * columns, 1.9 * rows, rows, columns, sharey=True, squeeze=False)
     for ax in axs.flat[count:]:
         figure.delaxes(ax)
-    # One for all: a panel may be lower than the label is long.
+    # One label for all: a panel may be shorter than the label.
     figure.supylabel(label, fontsize="medium")
     return axs.ravel()[:count]
 
@@ -210,7 +210,7 @@ def _function(ax: Axes, at: np.ndarray, mean: np.ndarray, std: np.ndarray) -> No
 
 def _rug(ax: Axes, coordinate: np.ndarray) -> None:
     marks = coordinate[:: -(-len(coordinate) // MOST_MARKS)]
-    # The height is a share of the axes', so that marks stay at the bottom.
+    # The height is relative to the axes, so that marks stay at the bottom.
     height, across = np.full(len(marks), 0.03), ax.get_xaxis_transform()
     ax.plot(marks, height, "|", color="0.2", alpha=0.25, ms=5, transform=across)
 
@@ -219,12 +219,12 @@ def _same_height(axs: np.ndarray) -> None:
     limits = np.array([ax.get_ylim() for ax in axs])
     low, high = limits.min(), limits.max()
     for ax in axs:
-        # Room for the marks below the bands.
+        # Space for the marks below the bands.
         ax.set_ylim(low - 0.06 * (high - low), high)
 
 
 def relevance(gp: ProjectedAdditiveGPRegressor, top: int = 20, ax: Axes | None = None) -> Axes:
-    """Draw how much each column matters: `gp.relevance_` as bars, the most relevant on top.
+    """Draw the relevance of each column: `gp.relevance_` as bars, the most relevant on top.
 
     For several targets bars are the mean, and each target is a dot.
 
@@ -233,7 +233,7 @@ def relevance(gp: ProjectedAdditiveGPRegressor, top: int = 20, ax: Axes | None =
     gp : ProjectedAdditiveGPRegressor
         A fitted model.
     top : int, default=20
-        How many columns to show.
+        Number of columns to show.
     ax : Axes, default=None
         Where to draw; by default in a new figure.
 
@@ -285,10 +285,10 @@ def _bars(ax: Axes, gp: ProjectedAdditiveGPRegressor, shares: np.ndarray) -> Non
 def calibration(
     gp: ProjectedAdditiveGPRegressor, X: Any, y: Any, levels: Any = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw how often intervals hold what they should: best of rows that the fit has not seen.
+    """Draw the coverage of intervals against their level, preferably on held-out rows.
 
-    Below the diagonal intervals are too narrow, above too wide. The grey band is what chance alone
-    does: two binomial standard errors for this many rows.
+    Below the diagonal intervals are too narrow, above it too wide. The grey band is two binomial
+    standard errors for this number of rows.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def calibration(
     X : array-like of shape (n_samples, n_features)
         Rows to predict.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        What was observed there.
+        The observed targets.
     levels : array-like of float, default=None
         Probabilities of the central intervals; by default 0.05, 0.10, …, 0.95.
     ax : Axes, default=None
@@ -356,15 +356,15 @@ def _chance(ax: Axes, rows: int) -> None:
 def convergence(gp: ProjectedAdditiveGPRegressor, ax: Axes | None = None) -> Axes:
     """Draw the search for hyperparameters: `gp.history_`, a line for each search.
 
-    A search on many rows goes through parts of them; lines of the same part share a colour.
+    A search on many rows runs in stages; lines of the same stage share a colour.
 
-    The objective is the log marginal likelihood and log prior, the best so far; compare it at the
-    same number of rows only. The lowest tenth, where searches come from, is below the picture.
+    The objective is the best log marginal likelihood plus log prior so far; compare it only at the
+    same number of rows. The lowest tenth, where searches start, is not shown.
 
     Parameters
     ----------
     gp : ProjectedAdditiveGPRegressor
-        A model that was fitted here; a model file does not keep the search.
+        A model fitted in this process; a model file does not contain the search.
     ax : Axes, default=None
         Where to draw; by default in a new figure.
 
@@ -388,7 +388,7 @@ def convergence(gp: ProjectedAdditiveGPRegressor, ax: Axes | None = None) -> Axe
     if not hasattr(gp, "history_"):
         raise ValueError("the model has no history_: it comes from a file, which keeps none.")
     ax = _subplots(4.2, 3.0)[1] if ax is None else ax
-    # What held-out rows were tried with says nothing of where the search went.
+    # Fits that chose the shrinkage on held-out rows are not part of the search.
     history = gp.history_[gp.history_["phase"] == "search"]
     _draw_searches(ax, history)
     _look_at_the_end(ax, history)
@@ -403,23 +403,23 @@ def _draw_searches(ax: Axes, history: np.ndarray) -> None:
     same = history[["target", "search"]]
     begins = np.flatnonzero(np.append(True, same[1:] != same[:-1]))
     searches = list(zip(begins, np.split(history, begins[1:])))
-    # Points that were only looked at are no searches.
+    # Single evaluations are not searches.
     searches = [(first, s) for first, s in searches if len(s) > 1] or searches
     for k, (first, search) in enumerate(searches):
         name = _search_name(k, search, history)
-        # A legend leaves out what begins with an underscore.
+        # A legend omits labels that begin with an underscore.
         label = f"_{name}" if name in colours else name
         colour = colours.setdefault(name, COLOURS[len(colours) % len(COLOURS)])
         number = first + 1 + np.arange(len(search))
         ax.plot(number, search["objective"], ".-", color=colour, ms=4, lw=1.2, label=label)
     if 1 < len(colours) <= len(COLOURS):
-        # Above, because searches leave no corner free.
+        # Above the axes, because lines may occupy every corner.
         columns = 3 if max(map(len, colours)) < 12 else 2
         _legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0)
 
 
 def _search_name(number: int, search: np.ndarray, history: np.ndarray) -> str:
-    """What sets it apart: its target, its number of rows, or both; else its own number."""
+    """The label of a search: its target, its number of rows, or both; else its own number."""
     parts = [f"target {search['target'][0]}"] if np.ptp(history["target"]) else []
     if np.ptp(history["rows"]):
         parts.append(f"{search['rows'][0]} rows")
@@ -427,7 +427,7 @@ def _search_name(number: int, search: np.ndarray, history: np.ndarray) -> str:
 
 
 def _look_at_the_end(ax: Axes, history: np.ndarray) -> None:
-    """Leaves the first steps below the picture: beside them the others all look the same."""
+    """Limits the axis to the end of the search: the first steps would hide the later ones."""
     history = history[np.isfinite(history["objective"])]
     stages = [history["objective"][history["rows"] == rows] for rows in np.unique(history["rows"])]
     low = min(np.quantile(stage, 0.1, method="lower") for stage in stages)
@@ -455,7 +455,7 @@ def _column_names(gp: ProjectedAdditiveGPRegressor) -> list[str]:
 
 
 def _labels(names: list[str], most: int) -> list[str]:
-    """Short names; where they are no longer apart, with the column's number before."""
+    """Short names; prefixed by the column's number where they would coincide."""
     short = [_short(name, most) for name in names]
     count = Counter(short)
     numbered = (_short(f"{i}: {name}", most) for i, name in enumerate(names))
@@ -465,14 +465,14 @@ def _labels(names: list[str], most: int) -> list[str]:
 def _target_name(gp: ProjectedAdditiveGPRegressor, target: int) -> str:
     unnamed = "y" if gp.n_outputs_ == 1 else f"target {target}"
     name = gp._description["target_names"][target] or unnamed
-    # A legend leaves out what begins with an underscore.
+    # A legend omits labels that begin with an underscore.
     return _short(name.lstrip("_"), 24)
 
 
 def _short(name: str, most: int) -> str:
-    """Without its middle if it is long: what sets names apart stands at either end."""
+    """A long name without its middle: names mostly differ at their ends."""
     if len(name) > most:
         tail = (most - 1) // 2
         name = f"{name[: most - 1 - tail]}…{name[-tail:]}"
-    # A dollar would begin a formula.
+    # A dollar sign would start a formula.
     return name.replace("$", r"\$")
