@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 PYTHON ?= python3
-# A virtual environment of the project's own.
+# The project's virtual environment.
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
 # Incremental compilation makes a first build slower.
@@ -13,14 +13,14 @@ TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 .PHONY: help demo test test-rust test-python extension lint bench soak fuzz audit clean
 
 help:
-	@echo "make demo    build, and run the whole way on a bundled table (writes to demo/)"
+	@echo "make demo    build, then fit, score and plot a bundled table (writes to demo/)"
 	@echo "make test    build, and run every test"
 	@echo "make lint    formatting, clippy, ruff and mypy; warnings are errors"
-	@echo "make bench   speed against GPyTorch; wants RAYSUM_DATA=folder with uci/"
-	@echo "make soak    kill fits and predictions fifty times each, and look at what is left"
-	@echo "make fuzz    look for inputs that break a reader, for FUZZ_SECONDS each (needs nightly Rust)"
-	@echo "make audit   licences and known weaknesses of all dependencies"
-	@echo "make clean   remove what the others made"
+	@echo "make bench   speed compared with GPyTorch; needs RAYSUM_DATA=folder with uci/"
+	@echo "make soak    kill fits and predictions fifty times each, and check the files"
+	@echo "make fuzz    fuzz the readers, FUZZ_SECONDS each (needs nightly Rust)"
+	@echo "make audit   licences and known vulnerabilities of all dependencies"
+	@echo "make clean   remove all build output"
 
 # All of these build in the development profile with the features of the whole workspace, so that each
 # dependency is compiled once.
@@ -67,7 +67,7 @@ bench:
 soak:
 	RAYSUM_KILLS=50 $(CARGO) test -p raysum-cli --test all kill
 
-# Tools of the project's own, which only these two need.
+# Tools that only these two targets need, installed inside the project.
 TOOLS := $(CURDIR)/.tools
 FUZZ_SECONDS ?= 300
 

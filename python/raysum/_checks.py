@@ -59,8 +59,8 @@ def known_numbers(estimator: Any, X: Any) -> np.ndarray:
 
 
 def check_names(estimator: Any, X: Any) -> None:
-    """Compares the names of a frame with those of the fit, before its columns are looked at: a
-    column that should not be there may hold anything.
+    """Compares the names of a frame with those of the fit, before its columns are read: a column
+    that was not in the fit may be of any type.
     """
     if _frames.is_frame(X):
         validate_data(estimator, X, reset=False, skip_check_array=True)

@@ -1,5 +1,5 @@
-"""Frames of pandas and polars as columns that the compiled part reads: numbers, truth values,
-dates, texts. What they mean is decided there, as for the files of the command line.
+"""Converts pandas and polars frames to columns for the compiled part: numbers, booleans, dates,
+text. It encodes them there, as it does the files of the command line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Checks the user's input and converts it to arrays for the compiled part.
 
-Numbers go scikit-learn's way: its checks, its words, no copy; a value that is not finite is named
-with its row and column besides. Frames with texts, dates or gaps are read by the compiled part.
+Numeric input is validated by scikit-learn, with its messages and without a copy; the message about
+a value that is not finite also names its row and column. Frames with text, dates or missing values
+are read by the compiled part.
 """
 
 from __future__ import annotations

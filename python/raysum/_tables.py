@@ -24,8 +24,8 @@ def is_new(estimator: Any, X: Any) -> bool:
 
 
 def is_known(estimator: Any, X: Any) -> bool:
-    """Whether X is read by the schema of the fitted model. An array of nothing but numbers need not
-    be, if the model has been fitted on nothing else.
+    """Whether X is read by the schema of the fitted model, which an array of numbers does not need
+    if the model was fitted on numbers only.
     """
     if estimator.missing != "error":
         return True
