@@ -34,7 +34,7 @@ fn moved(args: &ReproduceArgs) -> String {
     let words: Vec<_> = args.words.iter().map(|word| word.to_string_lossy()).collect();
     let words = if words.is_empty() { "--help".into() } else { words.join(" ") };
     format!(
-        "the paper's experiments are a program of their own; in the sources of raysum, run: cargo \
+        "the paper's experiments are a separate program; in the sources of raysum, run: cargo \
          run --release -p raysum-experiments -- {words}"
     )
 }

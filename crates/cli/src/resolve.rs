@@ -133,7 +133,7 @@ impl FitArgs {
             output::check_inputs(checkpoint, self.table.files())?;
             let same = output.is_some_and(|output| same_file::same(output, checkpoint));
             let shown = checkpoint.display();
-            ensure!(!same, "{shown}: the checkpoint and the model need files of their own");
+            ensure!(!same, "{shown}: the checkpoint and the model must be different files");
         }
         Ok(FitJob {
             table: self.table.resolve(),

@@ -30,7 +30,7 @@ fn targets(x: &TableFile, y: &InputPath) -> Result<TableFile> {
         x.name()
     );
     let y = TableFile::open(y, CsvOptions::default())?;
-    ensure!(y.is_npy()?, "{name}: --y is for .npy files, and this is none");
+    ensure!(y.is_npy()?, "{name}: --y is only for .npy files");
     Ok(y)
 }
 

@@ -174,7 +174,7 @@ impl ValueKind {
         match self {
             Self::Number => "numbers",
             Self::Date => "dates",
-            Self::Boolean => "truth values",
+            Self::Boolean => "booleans",
         }
     }
 }

@@ -211,8 +211,7 @@ fn not_read(chunk: &Chunk, column: &Column, kind: ValueKind) -> anyhow::Error {
             anyhow!("{place}: {shown} is not a date, but the model was trained on dates here")
         }
         ValueKind::Boolean => anyhow!(
-            "{place}: {shown} is neither true nor false, but the model was trained on truth values \
-             here"
+            "{place}: {shown} is neither true nor false, but the model was trained on booleans here"
         ),
     }
 }

@@ -134,7 +134,7 @@ fn label_column(stats: &TableStats, what: &str, position: usize) -> Result<Label
              days or years"
         ),
         Content::Values(ValueKind::Boolean, _) => bail!(
-            "{table}: the {what} {name} holds truth values, but it must be numbers; write them as 0 \
+            "{table}: the {what} {name} holds booleans, but it must be numbers; write them as 0 \
              and 1"
         ),
         _ => {}
@@ -399,8 +399,8 @@ fn check_texts(
     }
     if too_many {
         bail!(
-            "{place_of_column}: it holds {} different texts, such as {text}, and at most \
-             {MAX_CATEGORIES} can be told apart; {drop}",
+            "{place_of_column}: it has {} different texts, such as {text}, but at most \
+             {MAX_CATEGORIES} categories are supported; {drop}",
             texts.count(),
         );
     }

@@ -58,7 +58,9 @@ impl OutputFormat {
             Some((before, ending)) if !before.is_empty() => ending,
             _ if compression == Compression::None => return Ok(None),
             _ => {
-                bail!("cannot write {shown}: its ending says how it is packed, but not what it is")
+                bail!(
+                    "cannot write {shown}: its extension gives the compression, but not the format"
+                )
             }
         };
         let layout = match ending {
@@ -71,7 +73,7 @@ impl OutputFormat {
             #[cfg(feature = "arrow")]
             "arrow" | "feather" | "ipc" => OutputLayout::Arrow,
             _ => bail!(
-                "cannot write {shown}: the ending .{ending} stands for no format that is known \
+                "cannot write {shown}: the extension .{ending} is not that of a known format \
                  ({ENDINGS})"
             ),
         };
@@ -81,7 +83,8 @@ impl OutputFormat {
         );
         if compression != Compression::None && !is_text {
             bail!(
-                "cannot write {shown}: .{ending} files are packed inside; leave out the last ending"
+                "cannot write {shown}: .{ending} files are compressed internally; omit the last \
+                 extension"
             );
         }
         Ok(Some(Self { layout, compression }))

@@ -161,7 +161,7 @@ fn tables_that_cannot_be_fitted() {
         (b"a,b,y\n,2,3\n,5,6\n", "column 'a': it has no values; use --drop a"),
         (b"y,a,y\n1,2,3\n4,5,6\n", "columns 0 and 2 (counted from 0) are both named 'y'"),
         (slip.as_bytes(), "line 9, column 'b': '0.l5' is not a number"),
-        (texts.as_bytes(), "column 'name': it holds 149 different texts"),
+        (texts.as_bytes(), "column 'name': it has 149 different texts"),
     ];
     let folder = prepared();
     for (content, says) in cases {

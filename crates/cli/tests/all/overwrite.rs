@@ -50,7 +50,7 @@ fn an_output_that_is_an_input_is_refused() {
         assert!(run.stderr.contains("; name another file"), "{run:?}");
         assert!(folder.snapshot() == before, "{line} changed a file");
     }
-    let table = "the checkpoint and the model need files of their own";
+    let table = "the checkpoint and the model must be different files";
     for line in [
         "fit t.csv -t y --checkpoint x -o x",
         "fit t.csv -t y --checkpoint ./x -o sub/../x",

@@ -164,7 +164,7 @@ fn arrays_are_tables() {
     folder.write("short.npy", npy(&y[..5]));
     folder.run("fit x.npy --y short.npy").failed(1, "short.npy: it has 5 rows, but x.npy has 40");
     folder.run("fit t.csv --y y.npy").failed(1, "t.csv: --y is for .npy files; name the target");
-    folder.run("fit x.npy --y t.csv").failed(1, "t.csv: --y is for .npy files, and this is none");
+    folder.run("fit x.npy --y t.csv").failed(1, "t.csv: --y is only for .npy files");
     folder.run("fit t.npy -t price").failed(1, "t.npy: there is no column 'price': arrays have no");
 }
 
@@ -263,12 +263,12 @@ fn kept_columns_are_as_they_were() {
 #[test]
 fn an_unknown_ending_is_refused_before_any_work() {
     let folder = Folder::with("t.csv", Table::smooth(20, 1).csv());
-    let says = "cannot write out.xlsx: the ending .xlsx stands for no format that is known (.csv, ";
+    let says = "cannot write out.xlsx: the extension .xlsx is not that of a known format (.csv, ";
     for command in ["predict", "sample"] {
         folder.run(&format!("{command} none.raysum t.csv -o out.xlsx")).failed(1, says);
     }
     let run = folder.run("predict none.raysum t.csv -o out.parquet.gz");
-    run.failed(1, "cannot write out.parquet.gz: .parquet files are packed inside");
+    run.failed(1, "cannot write out.parquet.gz: .parquet files are compressed internally");
 }
 
 #[test]

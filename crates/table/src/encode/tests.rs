@@ -63,7 +63,7 @@ fn truth_values_match_however_they_are_spelled() {
     let (encoded, _) = apply(&schema, "c\ntrue\nFALSE\n1\n0\n").unwrap();
     assert_eq!(encoded.x.as_slice(), [1.0, 0.0, 1.0, 0.0]);
     let says = "t.csv, line 3, column 'c': 'no' is neither true nor false, but the model was \
-                trained on truth values here";
+                trained on booleans here";
     assert_eq!(message(&schema, "c\ntrue\nno\n"), says);
     let says = "t.csv, line 3, column 'c': '2' is neither true nor false";
     assert!(message(&schema, "c\n1\n2\n").starts_with(says));

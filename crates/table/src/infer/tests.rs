@@ -118,8 +118,8 @@ fn slips_and_floods_of_text() {
         ),
         (
             ages((0..102).map(|i| format!("no {}", i % 101))),
-            "t.csv, column 'age': it holds 101 different texts, such as 'no 0', and at most \
-             100 can be told apart; use --drop age",
+            "t.csv, column 'age': it has 101 different texts, such as 'no 0', but at most \
+             100 categories are supported; use --drop age",
         ),
     ];
     for (text, message) in cases {
@@ -293,8 +293,8 @@ fn local_notation_is_kept_and_told() {
 #[test]
 fn labels_hold_numbers() {
     let error = learn("x,y\n1,true\n2,false\n", "y", &[]).unwrap_err().to_string();
-    let says = "t.csv: the target 'y' holds truth values, but it must be numbers; write them as 0 \
-                and 1";
+    let says =
+        "t.csv: the target 'y' holds booleans, but it must be numbers; write them as 0 and 1";
     assert_eq!(error, says);
 }
 

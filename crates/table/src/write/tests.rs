@@ -50,11 +50,11 @@ fn endings_stand_for_formats() {
     for (name, says) in [
         (
             "a.xlsx",
-            "cannot write a.xlsx: the ending .xlsx stands for no format that is known (.csv, ",
+            "cannot write a.xlsx: the extension .xlsx is not that of a known format (.csv, ",
         ),
-        ("a.csv.bak", "the ending .bak stands for no format"),
-        ("a.gz", "its ending says how it is packed, but not what it is"),
-        ("a.parquet.gz", ".parquet files are packed inside; leave out the last ending"),
+        ("a.csv.bak", "the extension .bak is not that of a known format"),
+        ("a.gz", "its extension gives the compression, but not the format"),
+        ("a.parquet.gz", ".parquet files are compressed internally; omit the last extension"),
     ] {
         let error = OutputFormat::of(Path::new(name)).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
