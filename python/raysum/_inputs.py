@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 from sklearn.utils import check_consistent_length, check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
+from sklearn.utils.validation import check_array, check_non_negative, validate_data
 
 from . import _checks, _raysum, _tables
 
@@ -120,18 +120,30 @@ def _with_target(X: np.ndarray, left_out: list[int], y: np.ndarray) -> tuple[np.
 def _of_all_rows(
     sample_weight: Any, noise_std: Any, count: int
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Sample weights and known noise, checked against the number of rows."""
-    weights = known = None
-    samples = np.empty((count, 0))
-    if sample_weight is not None:
-        if isinstance(sample_weight, Number):
-            sample_weight = np.full(count, sample_weight)
-        weights = _check_sample_weight(
-            sample_weight, samples, dtype=np.float64, ensure_non_negative=True
-        )
-    if noise_std is not None:
-        known = _of_rows(noise_std, count, "noise_std")
+    """Weights and known noise, checked against the number of rows."""
+    weights = None if sample_weight is None else _weights(sample_weight, count)
+    known = None if noise_std is None else _of_rows(noise_std, count, "noise_std")
     return weights, known
+
+
+def _weights(given: Any, count: int) -> np.ndarray:
+    """Weights of rows, checked with the messages of scikit-learn's own estimators."""
+    if isinstance(given, Number):
+        given = np.full(count, given)
+    weights = check_array(
+        given, dtype=np.float64, order="C", ensure_2d=False, input_name="sample_weight"
+    )
+    if weights.ndim != 1:
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar, got {weights.ndim}D array. Expected "
+            f"either a scalar value or a 1D array of length {count}."
+        )
+    if weights.shape != (count,):
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(count,)}!")
+    if not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    check_non_negative(weights, "`sample_weight`")
+    return weights
 
 
 def _with_weight(
