@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from . import _frames, _raysum
+from .typing import Floats, TableLike
+
+if TYPE_CHECKING:
+    from ._fitted import FittedModel
 
 
-def refuse(given: Any, name: str) -> None:
+def refuse(given: object, name: str) -> None:
     """Refuses input that NumPy would convert to numbers, or reject without a location."""
     if given is None:
         raise ValueError(f"{name} is None, but must be an array or a frame.")
@@ -28,7 +33,7 @@ def refuse(given: Any, name: str) -> None:
         _frames.check_names(given)
 
 
-def refuse_dates(given: Any, name: str) -> None:
+def refuse_dates(given: object, name: str) -> None:
     """Refuses dates and times, which NumPy would convert to numbers."""
     for column, dtype in _dtypes(given):
         temporal = getattr(dtype, "is_temporal", None)
@@ -40,7 +45,7 @@ def refuse_dates(given: Any, name: str) -> None:
             )
 
 
-def _dtypes(given: Any) -> list[tuple[Any, Any]]:
+def _dtypes(given: object) -> list[tuple[Any, Any]]:
     """The type of each column of a frame, or of all values."""
     columns, dtypes = getattr(given, "columns", None), getattr(given, "dtypes", None)
     if columns is not None and dtypes is not None:
@@ -48,7 +53,7 @@ def _dtypes(given: Any) -> list[tuple[Any, Any]]:
     return [(None, getattr(given, "dtype", None))]
 
 
-def known_numbers(estimator: Any, X: Any) -> np.ndarray:
+def known_numbers(estimator: FittedModel, X: TableLike) -> Floats:
     """Rows for a model of numeric columns, checked by scikit-learn."""
     check_names(estimator, X)
     with naming(X):
@@ -58,7 +63,7 @@ def known_numbers(estimator: Any, X: Any) -> np.ndarray:
     return without_gaps(checked)
 
 
-def check_names(estimator: Any, X: Any) -> None:
+def check_names(estimator: FittedModel, X: TableLike) -> None:
     """Compares the names of a frame with those of the fit, before its columns are read: a column
     that was not in the fit may be of any type.
     """
@@ -68,7 +73,7 @@ def check_names(estimator: Any, X: Any) -> None:
 
 
 @contextmanager
-def naming(X: Any) -> Iterator[None]:
+def naming(X: object) -> Iterator[None]:
     """Adds to an error which column of a frame is not numeric."""
     try:
         yield
@@ -87,7 +92,7 @@ def naming(X: Any) -> Iterator[None]:
         raise
 
 
-def without_gaps(X: np.ndarray) -> np.ndarray:
+def without_gaps(X: Floats) -> Floats:
     """X itself if it is in C or Fortran order, else a copy that is."""
     flags = X.flags
     if flags.aligned and (flags.c_contiguous or flags.f_contiguous):
@@ -95,7 +100,7 @@ def without_gaps(X: np.ndarray) -> np.ndarray:
     return np.array(X, order="C")
 
 
-def finite(X: np.ndarray, named: Any) -> np.ndarray:
+def finite(X: Floats, named: FittedModel | list[str]) -> Floats:
     """X itself, if all of it is finite. Columns have the names of an estimator, or of a list."""
     found = _raysum.not_finite(X)
     if found is None:
@@ -106,13 +111,21 @@ def finite(X: np.ndarray, named: Any) -> np.ndarray:
     raise ValueError(f"Input X contains {_kind(X[row, column])} at {place}{_more(count)}.")
 
 
-def some_target(y: np.ndarray) -> None:
-    """Fails if there are no targets."""
+def probabilities(levels: ArrayLike) -> Floats:
+    """Levels as an array of its own, if they are probabilities."""
+    checked = np.array(levels, dtype=np.float64).ravel()
+    if not len(checked) or not ((checked > 0) & (checked < 1)).all():
+        raise ValueError("levels must be probabilities between 0 and 1, at least one.")
+    return checked
+
+
+def some_target(y: Floats) -> None:
+    """Fails if there is nothing to learn."""
     if y.ndim == 2 and y.shape[1] == 0:
         raise ValueError("Found array with 0 target(s) while a minimum of 1 is required.")
 
 
-def finite_target(y: np.ndarray, missing: bool = False) -> None:
+def finite_target(y: Floats, missing: bool = False) -> None:
     """Fails if y is not finite; NaN may be a `missing` value."""
     bad = np.isinf(y) if missing else ~np.isfinite(y)
     if not bad.any():

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from itertools import pairwise
+from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from . import _inputs, _raysum, _settings, _tables
+from ._components import ComponentsMixin
+from ._prediction import PredictionMixin
 from ._progress import reporting
-from ._questions import Questions
+from .typing import (
+    DirectionsName,
+    EngineName,
+    KernelName,
+    MissingRule,
+    ModelName,
+    OptimizerName,
+    RandomState,
+    SkiOptions,
+    TableLike,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: The fields of `history_`.
 HISTORY = [
@@ -28,7 +43,9 @@ HISTORY = [
 ]
 
 
-class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class ProjectedAdditiveGPRegressor(
+    PredictionMixin, ComponentsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
     """Gaussian-process regression by a sum of functions of one-dimensional projections.
 
     The model of Delbridge, Bindel and Wilson (2020): the columns are projected onto many
@@ -114,6 +131,8 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         were left out. Not available after `load`.
     n_outputs_ : int
         Number of targets.
+    target_names_ : list of str or None
+        Their names; None for each target if y had no names.
     relevance_ : dict of str to float
         The relevance of each column of X, the most relevant first: half the mean squared change of
         the prediction when the column's value is replaced by that of another training row, as a
@@ -173,30 +192,33 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
     True
     """
 
+    notes_: list[str]
+    history_: NDArray[np.void]
+
     _parameter_constraints = _settings.CONSTRAINTS
 
     def __init__(
         self,
-        model: str = "dpa-ard",
+        model: ModelName = "dpa-ard",
         *,
-        n_projections: int | str | None = None,
-        degrees: Any = None,
-        kernel: str | None = None,
-        directions: str | None = None,
+        n_projections: int | Literal["d"] | None = None,
+        degrees: str | Sequence[int] | NDArray[np.integer] | None = None,
+        kernel: KernelName | None = None,
+        directions: DirectionsName | None = None,
         ard: bool | None = None,
         learn_weights: bool | None = None,
         learn_directions: bool | None = None,
-        shrinkage: str | float = "auto",
-        engine: str | None = None,
-        ski: dict[str, Any] | None = None,
-        optimizer: str = "lbfgs",
+        shrinkage: Literal["auto", "none"] | float = "auto",
+        engine: EngineName | None = None,
+        ski: SkiOptions | None = None,
+        optimizer: OptimizerName = "lbfgs",
         max_evaluations: int | None = None,
         n_restarts: int = 0,
         subset: int | None = None,
         independent: bool = True,
-        noise_bounds: tuple[float, float] = (1e-4, 10.0),
-        missing: str = "error",
-        random_state: Any = 0,
+        noise_bounds: Sequence[float] | NDArray[np.floating] = (1e-4, 10.0),
+        missing: MissingRule = "error",
+        random_state: RandomState = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -224,12 +246,12 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        noise_std: Any = None,
+        X: TableLike,
+        y: TableLike,
+        sample_weight: ArrayLike | None = None,
+        noise_std: ArrayLike | None = None,
         checkpoint: str | PathLike[str] | None = None,
-    ) -> ProjectedAdditiveGPRegressor:
+    ) -> Self:
         """Find hyperparameters by the marginal likelihood, and compute the posterior.
 
         Ctrl-C stops it and leaves the estimator unchanged.
@@ -244,10 +266,11 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The target, or several.
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights: the noise variance of a row of weight w is that of a row of weight 1,
-            divided by w. Equal rows are merged into one row with the sum of their weights, and a
-            common factor of all weights changes only `noise_std_`. Predictions have the average
-            noise variance of the training rows.
+            The weight of each row: a row of weight w has the noise variance of a row of weight 1,
+            divided by w. Equal rows count as one row with the sum of their weights, and a common
+            factor on all weights changes nothing but `noise_std_`. Rows of weight 0 are left out;
+            at least two rows must have a weight above 0. Predictions have the average noise
+            variance of the training rows.
         noise_std : float or array-like of shape (n_samples,), default=None
             Known standard deviation of each row's noise, in the target's units; for one target.
             Noise that the fit estimates is added to it.
@@ -286,8 +309,12 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         return self
 
     def partial_fit(
-        self, X: Any, y: Any, sample_weight: Any = None, noise_std: Any = None
-    ) -> ProjectedAdditiveGPRegressor:
+        self,
+        X: TableLike,
+        y: TableLike,
+        sample_weight: ArrayLike | None = None,
+        noise_std: ArrayLike | None = None,
+    ) -> Self:
         """Add rows at the hyperparameters of the first call.
 
         The first call, or `fit`, searches hyperparameters and needs enough rows to find them. Later
@@ -301,7 +328,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights.
+            The weight of each row; those of weight 0 are left out.
         noise_std : float or array-like of shape (n_samples,), default=None
             Known standard deviation of each row's noise.
 
@@ -344,7 +371,7 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         self._model.save(path)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> ProjectedAdditiveGPRegressor:
+    def load(cls, path: str | PathLike[str]) -> Self:
         """Read a model file, saved by Python, the command line or the Rust library.
 
         A model that was fitted on a table with text or dates takes frames with the original
@@ -362,57 +389,8 @@ class ProjectedAdditiveGPRegressor(Questions, MultiOutputMixin, RegressorMixin, 
         """
         estimator = cls()
         estimator._take(_raysum.Model.load(path))
-        return estimator.set_params(**_settings.parameters(estimator._description))
-
-    def _take(self, model: _raysum.Model, several: bool | None = None) -> None:
-        """Makes this the fitted model. `several` is whether y has two dimensions, which a file does
-        not record; by default it has if there are several targets.
-        """
-        d = self._description = json.loads(model.describe())
-        self._model = model
-        schema = d["schema"]
-        names = d["column_names"]
-        #: Number of encoded columns of each of the user's columns.
-        widths = [1] * d["columns"]
-        if schema is not None:
-            names = [f["name"] for f in schema["features"]]
-            widths = [len(f["means"]) for f in schema["features"]]
-        self.n_features_in_ = len(widths)
-        named = names is not None and (schema is None or schema["named"])
-        if named:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        self.encoded_names_ = d["column_names"] or [f"x{i}" for i in range(d["columns"])]
-        names = names if named else [f"x{i}" for i in range(len(widths))]
-        self._noise_stds = d["predicted_noise_std"]
-        self.n_outputs_ = len(self._noise_stds)
-        self._several = self.n_outputs_ > 1 if several is None else several
-        self.engine_ = d["engine"]
-        self.n_iter_ = self._each([report["evaluations"] for report in d["reports"]])
-        chosen = [report["shrinkage"] for report in d["reports"]]
-        self.shrinkage_ = chosen if self._several else chosen[0]
-        self.directions_ = self._join(model.directions(), axis=0)
-        self.degrees_ = d["degrees"]
-        found = d["hyperparameters"]
-        scales = [h["column_length_scales"] or h["length_scales"] for h in found]
-        self.length_scales_ = self._join([np.array(each) for each in scales], axis=0)
-        variances = [np.array(h["variances"]) for h in found]
-        self.scale_ = self._each([each.sum() for each in variances])
-        self.weights_ = self._join([each / each.sum() for each in variances], axis=0)
-        self.noise_std_ = self._each(d["noise_std"])
-        self.constant_ = self._each(d["constant"])
-        self.log_marginal_likelihood_error_ = self._each(d["likelihood_error"])
-        ends = np.cumsum([0, *widths])
-        relevance = np.array(d["relevance"])
-        # The encoded columns of a category share one value; an identifier has none.
-        groups = [sorted(set(d["groups"][a:b])) for a, b in pairwise(ends)]
-        shares = np.stack([relevance[:, group].sum(axis=1) for group in groups], axis=1)
-        self.feature_importances_ = shares.mean(axis=0)
-        order = np.argsort(-self.feature_importances_, kind="stable")
-        self.relevance_ = {
-            names[i]: shares[:, i] if self._several else float(shares[0, i]) for i in order
-        }
+        estimator.set_params(**_settings.parameters(estimator._description))
+        return estimator
 
     def _warn(self) -> None:
         """Warns if the search did not converge."""

@@ -9,9 +9,13 @@ import decimal
 from collections import Counter
 from collections.abc import Iterator
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
+
+from ._types import Cells
+from .typing import DataFrame, Floats
 
 #: Nanoseconds of NumPy's units of time.
 _NANOSECONDS = {
@@ -34,16 +38,16 @@ class Column(NamedTuple):
 
     name: str
     kind: str
-    cells: Any
+    cells: Cells
     extra: int
 
 
-def is_frame(given: Any) -> bool:
+def is_frame(given: object) -> TypeGuard[DataFrame]:
     """Whether this is a frame of pandas or polars."""
     return hasattr(given, "columns") and hasattr(given, "dtypes") and hasattr(given, "__getitem__")
 
 
-def check_names(X: Any) -> None:
+def check_names(X: DataFrame) -> None:
     """Refuses a frame with two columns of one name."""
     twice = [str(name) for name, count in Counter(X.columns).items() if count > 1]
     if twice:
@@ -51,18 +55,18 @@ def check_names(X: Any) -> None:
         raise ValueError(f"X must have unique column names, but has more than one of {listed}.")
 
 
-def is_plain(X: Any) -> bool:
+def is_plain(X: DataFrame) -> bool:
     """Whether all columns are numbers or booleans, which scikit-learn accepts unchanged."""
     return all(_kind(X, k) in ("number", "boolean", "complex") for k in range(len(X.columns)))
 
 
-def columns(X: Any, named: bool) -> list[Column]:
+def columns(X: DataFrame, named: bool) -> list[Column]:
     """The columns of a frame; unnamed columns are named by position."""
     names = list(X.columns)
     return [_column(X, k, str(names[k]) if named else str(k)) for k in range(len(names))]
 
 
-def array_columns(X: np.ndarray) -> list[Column]:
+def array_columns(X: Floats) -> list[Column]:
     """The columns of an array of floats."""
     floats = int(X.dtype.kind == "f")
     return [
@@ -71,12 +75,12 @@ def array_columns(X: np.ndarray) -> list[Column]:
     ]
 
 
-def object_columns(X: np.ndarray) -> list[Column]:
+def object_columns(X: NDArray[np.object_]) -> list[Column]:
     """The columns of an array of objects: numbers, or text as spelled."""
     return [_of_objects(str(k), X[:, k], _object_kind(X[:, k])) for k in range(X.shape[1])]
 
 
-def _is_polars(X: Any) -> bool:
+def _is_polars(X: object) -> bool:
     return type(X).__module__.partition(".")[0] == "polars"
 
 
@@ -117,7 +121,7 @@ def _pandas_kind(series: Any) -> str:
     return "text" if name.startswith(("str", "large_string")) else "other"
 
 
-def _object_kind(cells: np.ndarray) -> str:
+def _object_kind(cells: NDArray[np.object_]) -> str:
     present = [cell for cell in cells if not _is_missing(cell)]
     if all(isinstance(cell, _NUMBERS) for cell in present):
         return "number"
@@ -160,7 +164,7 @@ def _of_polars(name: str, series: Any, kind: str) -> Column:
     return Column(name, kind, np.ascontiguousarray(values), floats)
 
 
-def _of_dates(name: str, values: np.ndarray) -> Column:
+def _of_dates(name: str, values: NDArray[Any]) -> Column:
     unit, count = np.datetime_data(values.dtype)
     if unit not in _NANOSECONDS:
         values, unit, count = values.astype("datetime64[s]"), "s", 1
@@ -168,7 +172,7 @@ def _of_dates(name: str, values: np.ndarray) -> Column:
     return Column(name, "date", np.ascontiguousarray(cells), count * _NANOSECONDS[unit])
 
 
-def _of_objects(name: str, cells: Any, kind: str) -> Column:
+def _of_objects(name: str, cells: NDArray[np.object_], kind: str) -> Column:
     if kind == "other":
         return Column(name, "other", _first_other(cells), 0)
     if kind in ("number", "boolean"):
@@ -183,12 +187,12 @@ def _of_objects(name: str, cells: Any, kind: str) -> Column:
     return Column(name, "text", list(_spelled(cells)), 0)
 
 
-def _first_other(cells: Any) -> str:
+def _first_other(cells: NDArray[np.object_]) -> str:
     others = (cell for cell in cells if not (_is_missing(cell) or isinstance(cell, _TEXTS)))
     return f"values of type {type(next(others)).__name__}"
 
 
-def _spelled(cells: Any) -> Iterator[str | None]:
+def _spelled(cells: NDArray[np.object_]) -> Iterator[str | None]:
     """Texts as in a CSV file."""
     for cell in cells:
         if _is_missing(cell):

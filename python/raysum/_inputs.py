@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import os
 from numbers import Integral, Number
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import joblib
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_array, check_non_negative, validate_data
 
 from . import _checks, _raysum, _tables
+from .typing import Floats, RandomState, TableLike
+
+if TYPE_CHECKING:
+    from ._fitted import FittedModel
 
 LARGEST_SEED = 2**64 - 1
 
@@ -24,13 +29,13 @@ LARGEST_SEED = 2**64 - 1
 class Rows(NamedTuple):
     """Checked rows, in the order of the compiled part's tuple."""
 
-    x: np.ndarray
-    targets: list[np.ndarray]
-    weights: np.ndarray | None
-    noise_std: np.ndarray | None
+    x: Floats
+    targets: list[Floats]
+    weights: Floats | None
+    noise_std: Floats | None
 
 
-def features(estimator: Any, X: Any) -> np.ndarray:
+def features(estimator: FittedModel, X: TableLike) -> Floats:
     """Rows to predict."""
     _checks.refuse(X, "X")
     if _tables.is_known(estimator, X):
@@ -53,11 +58,11 @@ class Given(NamedTuple):
 
 
 def rows(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    noise_std: Any,
+    estimator: FittedModel,
+    X: TableLike,
+    y: TableLike,
+    sample_weight: ArrayLike | None,
+    noise_std: ArrayLike | None,
     *,
     reset: bool,
     least: int,
@@ -75,18 +80,22 @@ def rows(
     _checks.refuse(y, "y")
     _checks.refuse_dates(y, "y")
     as_table = _tables.is_new(estimator, X) if reset else _tables.is_known(estimator, X)
-    frame, left_out = None, []
+    x: Floats
+    targets: Floats
+    frame: _raysum.TrainingFrame | None = None
+    left_out: list[int] = []
     if as_table:
-        target = _tables.Target(check_array(y, **y_params, input_name="y"), target_names(y))
-        floats, y = np.asarray(y).dtype.kind == "f", target.values
-        check_consistent_length(X, y)
-        _checks.some_target(y)
-        _checks.finite_target(y, missing=estimator.missing != "error")
+        targets = check_array(y, **y_params, input_name="y")
+        check_consistent_length(X, targets)
+        _checks.some_target(targets)
+        _checks.finite_target(targets, missing=estimator.missing != "error")
         if reset:
+            floats = np.asarray(y).dtype.kind == "f"
+            target = _tables.Target(targets, target_names(y))
             frame = _tables.training(estimator, X, target, floats, least)
-            X, left_out = frame.x, frame.left_out
+            x, left_out = frame.x, frame.left_out
         else:
-            X, left_out = _with_target(*_tables.encoded(estimator, X), y)
+            x, left_out = _with_target(*_tables.encoded(estimator, X), targets)
     else:
         if reset:
             _checks.refuse_dates(X, "X")
@@ -94,23 +103,23 @@ def rows(
             _checks.check_names(estimator, X)
         with _checks.naming(X):
             both = (X_params, y_params)
-            X, y = validate_data(estimator, X, y, reset=reset, validate_separately=both)
-        check_consistent_length(X, y)
-        _checks.some_target(y)
-        X = _checks.finite(_checks.without_gaps(X), estimator)
-        _checks.finite_target(y)
-    weights, known = _of_all_rows(sample_weight, noise_std, len(y))
+            x, targets = validate_data(estimator, X, y, reset=reset, validate_separately=both)
+        check_consistent_length(x, targets)
+        _checks.some_target(targets)
+        x = _checks.finite(_checks.without_gaps(x), estimator)
+        _checks.finite_target(targets)
+    weights, known = _of_all_rows(sample_weight, noise_std, len(targets))
     if left_out:
-        keep = np.delete(np.arange(len(y)), left_out)
-        y = y[keep]
+        keep = np.delete(np.arange(len(targets)), left_out)
+        targets = targets[keep]
         weights = None if weights is None else weights[keep]
         known = None if known is None else known[keep]
-    return Given(_with_weight(X, y, weights, known, least), y.ndim, frame)
+    return Given(_with_weight(x, targets, weights, known, least), targets.ndim, frame)
 
 
-def _with_target(X: np.ndarray, left_out: list[int], y: np.ndarray) -> tuple[np.ndarray, list[int]]:
+def _with_target(X: Floats, left_out: list[int], y: Floats) -> tuple[Floats, list[int]]:
     """X without the rows that have no target, and all rows that are left out."""
-    gone = np.isnan(y).reshape(len(y), -1).any(axis=1)
+    gone = np.asarray(np.isnan(y).reshape(len(y), -1).any(axis=1))
     if not gone.any():
         return X, left_out
     there = np.delete(np.arange(len(y)), left_out)
@@ -118,19 +127,19 @@ def _with_target(X: np.ndarray, left_out: list[int], y: np.ndarray) -> tuple[np.
 
 
 def _of_all_rows(
-    sample_weight: Any, noise_std: Any, count: int
-) -> tuple[np.ndarray | None, np.ndarray | None]:
+    sample_weight: ArrayLike | None, noise_std: ArrayLike | None, count: int
+) -> tuple[Floats | None, Floats | None]:
     """Weights and known noise, checked against the number of rows."""
     weights = None if sample_weight is None else _weights(sample_weight, count)
     known = None if noise_std is None else _of_rows(noise_std, count, "noise_std")
     return weights, known
 
 
-def _weights(given: Any, count: int) -> np.ndarray:
+def _weights(given: ArrayLike, count: int) -> Floats:
     """Weights of rows, checked with the messages of scikit-learn's own estimators."""
     if isinstance(given, Number):
         given = np.full(count, given)
-    weights = check_array(
+    weights: Floats = check_array(
         given, dtype=np.float64, order="C", ensure_2d=False, input_name="sample_weight"
     )
     if weights.ndim != 1:
@@ -147,10 +156,10 @@ def _weights(given: Any, count: int) -> np.ndarray:
 
 
 def _with_weight(
-    X: np.ndarray,
-    y: np.ndarray,
-    weights: np.ndarray | None,
-    known: np.ndarray | None,
+    X: Floats,
+    y: Floats,
+    weights: Floats | None,
+    known: Floats | None,
     least: int,
 ) -> Rows:
     """The rows with positive sample weight; the others have no influence."""
@@ -171,7 +180,7 @@ def _with_weight(
     return Rows(_checks.without_gaps(X), targets, weights, known)
 
 
-def noise_of(noise_std: Any, X: np.ndarray) -> np.ndarray | None:
+def noise_of(noise_std: ArrayLike | None, X: Floats) -> Floats | None:
     """Known noise of rows to predict."""
     if noise_std is None:
         return None
@@ -182,7 +191,7 @@ def noise_of(noise_std: Any, X: np.ndarray) -> np.ndarray | None:
     return known
 
 
-def target_names(y: Any) -> list[str] | None:
+def target_names(y: TableLike) -> list[str] | None:
     """The names of the targets, if y has names."""
     columns = getattr(y, "columns", None)
     if columns is not None:
@@ -196,17 +205,19 @@ def threads(n_jobs: int | None) -> int:
 
     A worker of joblib has its fair share of the cores in OMP_NUM_THREADS.
     """
+    cores: int = joblib.cpu_count()
     if n_jobs is not None:
-        # More threads than cores bring no gain, and far more slow the fit down.
-        return min(joblib.effective_n_jobs(n_jobs), joblib.cpu_count())
+        # More threads than cores gain nothing, and a thousand of them do harm.
+        wanted: int = joblib.effective_n_jobs(n_jobs)
+        return min(wanted, cores)
     for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS"):
         granted = os.environ.get(name, "")
         if granted.isdigit() and int(granted) > 0:
-            return min(int(granted), joblib.cpu_count())
-    return joblib.cpu_count()
+            return min(int(granted), cores)
+    return cores
 
 
-def seed(random_state: Any) -> int:
+def seed(random_state: RandomState) -> int:
     """An integer is the seed itself, so that the command line and Rust draw the same numbers."""
     if isinstance(random_state, Integral):
         given = int(random_state)
@@ -216,10 +227,10 @@ def seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def _of_rows(values: Any, count: int, name: str) -> np.ndarray:
+def _of_rows(values: ArrayLike, count: int, name: str) -> Floats:
     if np.ndim(values) == 0:
         values = np.full(count, values)
-    values = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
-    if values.shape != (count,):
-        raise ValueError(f"{name} has shape {values.shape}, expected {(count,)}!")
-    return np.ascontiguousarray(values)
+    checked: Floats = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
+    if checked.shape != (count,):
+        raise ValueError(f"{name} has shape {checked.shape}, expected {(count,)}!")
+    return np.ascontiguousarray(checked)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._raysum import Progress, Step
+    from ._types import Progress, Step
 
 #: Description of each phase of a fit.
 PHASES = {"held-out": "choosing the shrinkage by held-out rows", "search": "fit"}
@@ -39,7 +39,7 @@ def reporting(verbose: int) -> Iterator[Progress | None]:
         bar.close()
 
 
-def _bar():
+def _bar() -> Any:
     try:
         from tqdm.auto import tqdm
     except ImportError:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from itertools import groupby
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+# scikit-learn has no public names for these; `_validate_params` of its estimators takes no others.
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
     validate_parameter_constraints,
 )
 
-from . import _inputs, _raysum
+from . import _description, _inputs, _raysum
+from ._types import Settings
+from .typing import MissingRule, SkiOptions
+
+if TYPE_CHECKING:
+    from ._estimator import ProjectedAdditiveGPRegressor
 
 NAMES = _raysum.names()
 LIMITS = _raysum.limits()
@@ -35,6 +42,8 @@ def _limited(name: str) -> Interval:
     return _count(least, LARGEST_COUNT if most is None else most)
 
 
+#: Parameters that change a part of the preset.
+CHANGES = ["degrees", "kernel", "directions", "ard", "learn_weights", "learn_directions", "engine"]
 #: What scikit-learn checks of each parameter.
 CONSTRAINTS: dict[str, list[Any]] = {
     "model": [_named("model")],
@@ -54,7 +63,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "subset": [_limited("subset"), None],
     "independent": ["boolean"],
     "noise_bounds": ["array-like"],
-    "missing": [StrOptions({"error", "drop", "mean"})],
+    "missing": [StrOptions(set(get_args(MissingRule)))],
     "random_state": [_count(0, _inputs.LARGEST_SEED), "random_state"],
     "n_jobs": [Integral, None],
     "verbose": ["verbose"],
@@ -71,7 +80,7 @@ SKI_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def settings(estimator: Any) -> dict[str, Any]:
+def settings(estimator: ProjectedAdditiveGPRegressor) -> Settings:
     """The settings of a fit."""
     e = estimator
     if isinstance(e.n_projections, bool):
@@ -101,18 +110,17 @@ def settings(estimator: Any) -> dict[str, Any]:
     }
 
 
-def parameters(description: dict[str, Any]) -> dict[str, Any]:
+def parameters(description: _description.Description) -> dict[str, Any]:
     """The parameters of a model's fit: a preset, and differences from it."""
     config = description["config"]
     name = description["preset"]
     name = name if name in NAMES["model"] else "dpa-ard"
-    usual = json.loads(_raysum.preset(name))
+    usual = _description.preset(name)
     found: dict[str, Any] = {"model": name}
-    for key in ("degrees", "kernel", "directions", "ard", "learn_weights", "learn_directions"):
-        if config[key] != usual[key]:
-            found[key] = config[key]
-    if config["engine"] != usual["engine"]:
-        found["engine"] = config["engine"]
+    own, of_preset = dict(config), dict(usual)
+    for key in CHANGES:
+        if own[key] != of_preset[key]:
+            found[key] = own[key]
     if config["ski"] != usual["ski"]:
         ski = config["ski"]
         values = (ski[key] for key in ("grid", "probes", "tolerance", "iterations"))
@@ -129,11 +137,11 @@ def parameters(description: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _flag(value: Any) -> bool | None:
+def _flag(value: bool | None) -> bool | None:
     return None if value is None else bool(value)
 
 
-def _shrinkage(given: Any) -> str:
+def _shrinkage(given: str | float) -> str:
     if isinstance(given, str):
         return given
     if isinstance(given, (bool, np.bool_)) or not np.isfinite(given):
@@ -141,7 +149,7 @@ def _shrinkage(given: Any) -> str:
     return repr(float(given))
 
 
-def _degrees(n_projections: Any, degrees: Any) -> str | None:
+def _degrees(n_projections: int | str | None, degrees: str | ArrayLike | None) -> str | None:
     if n_projections is not None:
         return f"{n_projections}x1"
     if degrees is None or isinstance(degrees, str):
@@ -155,19 +163,24 @@ def _degrees(n_projections: Any, degrees: Any) -> str | None:
     return ",".join(f"{len(list(same))}x{degree}" for degree, same in groupby(each))
 
 
-def _noise_bounds(bounds: Any) -> tuple[float, float]:
-    bounds = list(np.ravel(bounds))
+def _noise_bounds(given: ArrayLike) -> tuple[float, float]:
+    bounds = list(np.ravel(given))
     if len(bounds) != 2 or not all(isinstance(bound, Real) for bound in bounds):
         raise ValueError(f"noise_bounds must be two numbers, low and high. Got {bounds!r} instead.")
     return float(bounds[0]), float(bounds[1])
 
 
-def _ski(options: dict[str, Any] | None) -> dict[str, Any]:
-    given = options or {}
+def _ski(options: SkiOptions | None) -> SkiOptions:
+    given: SkiOptions = options or {}
     for name in given:
         if name not in SKI_CONSTRAINTS:
             known = ", ".join(SKI_CONSTRAINTS)
             raise ValueError(f"unknown ski option {name!r}; known are: {known}")
     validate_parameter_constraints(SKI_CONSTRAINTS, given, caller_name="ski")
-    options = {name: given.get(name) for name in SKI_CONSTRAINTS}
-    return {**options, "exact_variance": _flag(options["exact_variance"])}
+    return {
+        "grid": given.get("grid"),
+        "probes": given.get("probes"),
+        "cg_tolerance": given.get("cg_tolerance"),
+        "cg_iterations": given.get("cg_iterations"),
+        "exact_variance": _flag(given.get("exact_variance")),
+    }

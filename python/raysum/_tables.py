@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from . import _checks, _frames, _raysum
+from ._description import Schema
+from ._types import Note
+from .typing import DataFrame, Floats, TableLike
+
+if TYPE_CHECKING:
+    from ._fitted import FittedModel
 
 
 class Target(NamedTuple):
     """Checked targets, and their names if they have any."""
 
-    values: np.ndarray
+    values: Floats
     names: list[str] | None
 
 
-def is_new(estimator: Any, X: Any) -> bool:
+def is_new(estimator: FittedModel, X: TableLike) -> bool:
     """Whether X has text, dates or missing values, so that its schema must be inferred."""
     return estimator.missing != "error" or (_frames.is_frame(X) and not _frames.is_plain(X))
 
 
-def is_known(estimator: Any, X: Any) -> bool:
+def is_known(estimator: FittedModel, X: TableLike) -> bool:
     """Whether X is read by the schema of the fitted model, which an array of numbers does not need
     if the model was fitted on numbers only.
     """
@@ -36,7 +42,7 @@ def is_known(estimator: Any, X: Any) -> bool:
 
 
 def training(
-    estimator: Any, X: Any, target: Target, floats: bool, least: int
+    estimator: FittedModel, X: TableLike, target: Target, floats: bool, least: int
 ) -> _raysum.TrainingFrame:
     """Infers the schema of X, and encodes it. `floats` is whether the target was of floats."""
     # Records the names of the columns as scikit-learn does.
@@ -62,13 +68,14 @@ def training(
     return _raysum.read_frame(columns, named, targets, estimator.missing, least)
 
 
-def encoded(estimator: Any, X: Any) -> tuple[np.ndarray, list[int]]:
+def encoded(estimator: FittedModel, X: TableLike) -> tuple[Floats, list[int]]:
     """X, encoded for the fitted model, and the rows that are left out."""
     described = estimator._description
-    schema, names = described["schema"], described["column_names"]
+    schema, names = described["schema"], described["column_names"] or []
     named = False
     if schema is None:
-        columns = _frames.array_columns(_checks.known_numbers(estimator, X))
+        numbers = _checks.known_numbers(estimator, X)
+        count, columns = len(numbers), _frames.array_columns(numbers)
     elif _frames.is_frame(X):
         _check_rows(X, 1)
         if schema["named"] and _is_encoded(X, schema, names):
@@ -76,32 +83,33 @@ def encoded(estimator: Any, X: Any) -> tuple[np.ndarray, list[int]]:
             x = _checks.without_gaps(check_array(X[names], **params))
             return _checks.finite(x, names), []
         named = all(isinstance(name, str) for name in X.columns)
-        columns = _frames.columns(X, named)
+        count, columns = len(X), _frames.columns(X, named)
     else:
         _checks.refuse_dates(X, "X")
-        X = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False)
-        is_text = X.dtype.kind not in "biuf"
-        columns = _frames.object_columns(X) if is_text else _frames.array_columns(X)
-    x, left_out, notes = estimator._model.encode(columns, named, len(X), estimator.missing)
+        cells = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False)
+        is_text = cells.dtype.kind not in "biuf"
+        columns = _frames.object_columns(cells) if is_text else _frames.array_columns(cells)
+        count = len(cells)
+    x, left_out, notes = estimator._model.encode(columns, named, count, estimator.missing)
     tell(notes, stacklevel=6)
     return x, left_out
 
 
-def _is_encoded(X: Any, schema: dict[str, Any], encoded: list[str]) -> bool:
+def _is_encoded(X: DataFrame, schema: Schema, encoded: list[str]) -> bool:
     """Whether a frame has encoded columns, and not the original ones."""
     there = set(X.columns)
     used = {f["name"] for f in schema["features"] if f["kind"]["type"] != "identifier"}
     return set(encoded) <= there and not used <= there
 
 
-def tell(notes: list[tuple[bool, str]], stacklevel: int) -> None:
+def tell(notes: list[Note], stacklevel: int) -> None:
     """Issues warnings for notes that are warnings."""
     for is_warning, note in notes:
         if is_warning:
             warnings.warn(note, UserWarning, stacklevel=stacklevel)
 
 
-def _check_rows(X: Any, least: int) -> None:
+def _check_rows(X: DataFrame, least: int) -> None:
     if len(X) < least:
         raise ValueError(
             f"Found array with {len(X)} sample(s) (shape={X.shape}) while a minimum of {least} is "

@@ -6,14 +6,18 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import cycle
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import norm
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
+
+from . import _checks
+from .typing import ComponentCurve, Floats, TableLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from ._estimator import ProjectedAdditiveGPRegressor
 
@@ -22,20 +26,17 @@ __all__ = ["calibration", "components", "convergence", "relevance"]
 # Okabe and Ito's palette, distinguishable for colour-blind readers.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 GREY = "0.45"
-MOST_COMPONENTS = 6
-# Points of a curve, and approximate number of rows over which its mean is taken.
-POINTS = 200
-# More marks than this form a solid bar and are slow to draw.
+# More marks than this make a solid bar, and a slow picture.
 MOST_MARKS = 1000
 
 
 def components(
     gp: ProjectedAdditiveGPRegressor,
-    X: Any,
+    X: TableLike,
     components: Sequence[int] | None = None,
     target: int = 0,
-    axs: Any = None,
-) -> np.ndarray:
+    axs: ArrayLike | Axes | None = None,
+) -> NDArray[np.object_]:
     """Draw the function along each direction, with a band of 2 standard deviations.
 
     Functions are drawn relative to their mean over the rows: the data determines their shapes, but
@@ -76,78 +77,34 @@ def components(
     >>> [ax.get_xlabel() for ax in axs]
     ['x0', 'x1']
     """
-    check_is_fitted(gp)
-    _check_number("target", target, gp.n_outputs_)
-    X, threads = gp._ask(X)
-    if len(X) < 2:
-        raise ValueError("X has 1 row, but functions are drawn from one row to the next.")
-    if components is None:
-        shown = _most_varying(gp, gp._model.components(X, threads)[target])
-    else:
-        shown = _checked_components(gp, components)
+    curves = gp.component_curves(X, components, target)
     effect = f"effect on {_target_name(gp, target)}"
-    axs = _grid(len(shown), effect) if axs is None else _checked_axes(axs, len(shown), effect)
-    for ax, j in zip(axs, shown):
-        view = _view(gp, X, j, target)
-        at = np.linspace(view.coordinate.min(), view.coordinate.max(), POINTS)
-        some = view.coordinate[:: -(-len(X) // POINTS)]
-        path = view.centre + np.outer(np.append(at, some), view.step)
-        mean, covariance = gp._model.joint(path, threads, j)[target]
-        _function(ax, at, *_around_its_mean(mean, covariance))
-        _rug(ax, view.coordinate)
-        ax.set_xlabel(view.label)
-        ax.set_title(view.title, fontsize="small")
+    axs = _grid(len(curves), effect) if axs is None else _checked_axes(axs, len(curves), effect)
+    for ax, curve in zip(axs, curves):
+        _function(ax, curve)
+        _rug(ax, curve.coordinate)
+        label, title = _names_of(gp, curve, target)
+        ax.set_xlabel(label)
+        ax.set_title(title, fontsize="small")
     _same_height(axs)
     return axs
 
 
-def _around_its_mean(mean: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A function less its mean over the points behind the first ones, with standard deviations."""
-    less = np.eye(POINTS, len(mean))
-    less[:, POINTS:] -= 1 / (len(mean) - POINTS)
-    variance = np.einsum("ij,ij->i", less @ covariance, less)
-    return less @ mean, np.sqrt(np.maximum(variance, 0.0))
+def _names_of(
+    gp: ProjectedAdditiveGPRegressor, curve: ComponentCurve, target: int
+) -> tuple[str, str]:
+    """The label of the horizontal axis, and the title."""
+    directions = gp.directions_ if gp.directions_.ndim == 2 else gp.directions_[target]
+    j = curve.component
+    used = np.flatnonzero(directions[sum(gp.degrees_[:j])])
+    if len(used) != 1:
+        return f"direction {j}", _largest(gp, curve.direction)
+    column = int(used[0])
+    title = f"direction {j}" if np.count_nonzero(directions[:, column]) > 1 else ""
+    return _labels(gp.encoded_names_, 24)[column], title
 
 
-class _View(NamedTuple):
-    """The coordinate t of rows along a direction; centre + t · step are rows that have it."""
-
-    coordinate: np.ndarray
-    centre: np.ndarray
-    step: np.ndarray
-    label: str
-    title: str
-
-
-def _view(gp: ProjectedAdditiveGPRegressor, X: np.ndarray, j: int, target: int) -> _View:
-    directions = _of_target(gp.directions_, target, 2)
-    direction = directions[sum(gp.degrees_[:j])]
-    scales = gp._description["columns_scales"]
-    centre = np.array([column["mean"] for column in scales])
-    scale = np.array([column["std"] for column in scales])
-    if np.count_nonzero(direction) == 1:
-        column = int(np.flatnonzero(direction)[0])
-        centre[column] = 0.0
-        step = (direction != 0).astype(float)
-        title = f"direction {j}" if np.count_nonzero(directions[:, column]) > 1 else ""
-        label = _labels(gp.encoded_names_, 24)[column]
-        return _View(X[:, column], centre, step, label, title)
-    if gp._description["config"]["ard"]:
-        direction = direction / _of_target(gp.length_scales_, target, 1)
-    # A column that was constant in the fit does not affect a row's coordinate.
-    direction = np.where(scale > 0, direction, 0.0)
-    scale = np.where(scale > 0, scale, 1.0)
-    step = direction * scale / (direction @ direction or 1.0)
-    coordinate = (X - centre) @ (direction / scale)
-    return _View(coordinate, centre, step, f"direction {j}", _largest(gp, direction))
-
-
-def _of_target(values: np.ndarray, target: int, dimensions: int) -> np.ndarray:
-    """The values of one target: several targets have a leading dimension."""
-    return values if values.ndim == dimensions else values[target]
-
-
-def _largest(gp: ProjectedAdditiveGPRegressor, direction: np.ndarray) -> str:
+def _largest(gp: ProjectedAdditiveGPRegressor, direction: Floats) -> str:
     """The columns with the largest share in a direction, as the start of a sum."""
     labels = _labels(gp.encoded_names_, 11)
     order = [i for i in np.argsort(-np.abs(direction), kind="stable") if direction[i]]
@@ -158,41 +115,16 @@ def _largest(gp: ProjectedAdditiveGPRegressor, direction: np.ndarray) -> str:
     return text + (" + …" if len(order) > most else "")
 
 
-def _most_varying(gp: ProjectedAdditiveGPRegressor, functions: list[Any]) -> list[int]:
-    one = [j for j, degree in enumerate(gp.degrees_) if degree == 1]
-    if not one:
-        raise ValueError("only functions of one coordinate are drawn; the model has none.")
-    # Rounded, so that functions which are the same stay in their order.
-    variance = {j: float(f"{functions[j][0].var():.6g}") for j in one}
-    return sorted(one, key=lambda j: -variance[j])[:MOST_COMPONENTS]
-
-
-def _checked_components(gp: ProjectedAdditiveGPRegressor, components: Any) -> list[int]:
-    shown = list(np.ravel(components))
-    if not shown:
-        raise ValueError("components is empty; give the number of at least one.")
-    for j in shown:
-        _check_number("components", j, len(gp.degrees_))
-        if gp.degrees_[j] > 1:
-            raise ValueError(f"component {j} has {gp.degrees_[j]} coordinates; those drawn have 1.")
-    return [int(j) for j in shown]
-
-
-def _check_number(name: str, number: Any, count: int) -> None:
-    if not isinstance(number, Integral) or not 0 <= int(number) < count:
-        raise ValueError(f"{name}: there is no number {number}; there are 0 to {count - 1}.")
-
-
-def _checked_axes(axs: Any, count: int, label: str) -> np.ndarray:
-    axs = np.ravel(np.asarray(axs, dtype=object))
-    if len(axs) != count:
-        raise ValueError(f"axs has {len(axs)} axes, but {count} components are to be drawn.")
-    for ax in axs:
+def _checked_axes(axs: ArrayLike | Axes, count: int, label: str) -> NDArray[np.object_]:
+    given = np.ravel(np.asarray(axs, dtype=object))
+    if len(given) != count:
+        raise ValueError(f"axs has {len(given)} axes, but {count} components are to be drawn.")
+    for ax in given:
         ax.set_ylabel(label)
-    return axs
+    return given
 
 
-def _grid(count: int, label: str) -> np.ndarray:
+def _grid(count: int, label: str) -> NDArray[np.object_]:
     columns = min(count, 2)
     rows = -(-count // columns)
     figure, axs = _subplots(2.6 * columns, 1.9 * rows, rows, columns, sharey=True, squeeze=False)
@@ -200,22 +132,24 @@ def _grid(count: int, label: str) -> np.ndarray:
         figure.delaxes(ax)
     # One label for all: a panel may be shorter than the label.
     figure.supylabel(label, fontsize="medium")
-    return axs.ravel()[:count]
+    shown: NDArray[np.object_] = axs.ravel()[:count]
+    return shown
 
 
-def _function(ax: Axes, at: np.ndarray, mean: np.ndarray, std: np.ndarray) -> None:
+def _function(ax: Axes, curve: ComponentCurve) -> None:
+    at, mean, std = curve.points, curve.mean, curve.std
     ax.fill_between(at, mean - 2 * std, mean + 2 * std, color=COLOURS[0], alpha=0.2, lw=0)
     ax.plot(at, mean, color=COLOURS[0])
 
 
-def _rug(ax: Axes, coordinate: np.ndarray) -> None:
+def _rug(ax: Axes, coordinate: Floats) -> None:
     marks = coordinate[:: -(-len(coordinate) // MOST_MARKS)]
     # The height is relative to the axes, so that marks stay at the bottom.
     height, across = np.full(len(marks), 0.03), ax.get_xaxis_transform()
     ax.plot(marks, height, "|", color="0.2", alpha=0.25, ms=5, transform=across)
 
 
-def _same_height(axs: np.ndarray) -> None:
+def _same_height(axs: NDArray[np.object_]) -> None:
     limits = np.array([ax.get_ylim() for ax in axs])
     low, high = limits.min(), limits.max()
     for ax in axs:
@@ -272,7 +206,7 @@ def relevance(gp: ProjectedAdditiveGPRegressor, top: int = 20, ax: Axes | None =
     return ax
 
 
-def _bars(ax: Axes, gp: ProjectedAdditiveGPRegressor, shares: np.ndarray) -> None:
+def _bars(ax: Axes, gp: ProjectedAdditiveGPRegressor, shares: Floats) -> None:
     heights = np.arange(len(shares))
     several = gp.n_outputs_ > 1
     ax.barh(heights, shares.mean(axis=1), color="0.85" if several else COLOURS[0], height=0.7)
@@ -283,7 +217,11 @@ def _bars(ax: Axes, gp: ProjectedAdditiveGPRegressor, shares: np.ndarray) -> Non
 
 
 def calibration(
-    gp: ProjectedAdditiveGPRegressor, X: Any, y: Any, levels: Any = None, ax: Axes | None = None
+    gp: ProjectedAdditiveGPRegressor,
+    X: TableLike,
+    y: TableLike,
+    levels: ArrayLike | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the coverage of intervals against their level, preferably on held-out rows.
 
@@ -321,27 +259,19 @@ def calibration(
     'probability of the interval'
     """
     check_is_fitted(gp)
-    levels = _checked_levels(np.linspace(0.05, 0.95, 19) if levels is None else levels)
-    observed = np.column_stack(gp._further_rows(X, y, None, None).targets)
-    mean, std = (part.reshape(observed.shape) for part in gp.predict(X, return_std=True))
-    away = np.abs(observed - mean) / std
+    wanted = _checks.probabilities(np.linspace(0.05, 0.95, 19) if levels is None else levels)
+    wanted.sort()
+    found = gp.coverage(X, y, np.append(wanted, 0.95))
+    inside = found.shares.reshape(len(found.levels), gp.n_outputs_)
     ax = _subplots(4.2, 4.0)[1] if ax is None else ax
-    _chance(ax, len(away))
-    for k, colour in zip(range(gp.n_outputs_), cycle(COLOURS)):
-        inside = (away[:, k, None] <= norm.ppf((1 + np.append(levels, 0.95)) / 2)).mean(axis=0)
-        label = f"{100 * inside[-1]:.1f} % of {_target_name(gp, k)}"
-        ax.plot(levels, inside[:-1], "o-", color=colour, ms=3.5, lw=1.2, label=label)
+    _chance(ax, found.n_samples)
+    for share, k, colour in zip(inside.T, range(gp.n_outputs_), cycle(COLOURS)):
+        label = f"{100 * share[-1]:.1f} % of {_target_name(gp, k)}"
+        ax.plot(wanted, share[:-1], "o-", color=colour, ms=3.5, lw=1.2, label=label)
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     ax.set(xlabel="probability of the interval", ylabel="share of rows inside it")
     _legend(ax, loc="upper left", title="In the 95 % interval")
     return ax
-
-
-def _checked_levels(levels: Any) -> np.ndarray:
-    levels = np.ravel(np.asarray(levels, dtype=np.float64))
-    if not len(levels) or not ((levels > 0) & (levels < 1)).all():
-        raise ValueError("levels must be probabilities between 0 and 1, at least one.")
-    return np.sort(levels)
 
 
 def _chance(ax: Axes, rows: int) -> None:
@@ -397,7 +327,7 @@ def convergence(gp: ProjectedAdditiveGPRegressor, ax: Axes | None = None) -> Axe
     return ax
 
 
-def _draw_searches(ax: Axes, history: np.ndarray) -> None:
+def _draw_searches(ax: Axes, history: NDArray[np.void]) -> None:
     """A line for each search; those of the same target and rows share a colour."""
     colours: dict[str, str] = {}
     same = history[["target", "search"]]
@@ -418,7 +348,7 @@ def _draw_searches(ax: Axes, history: np.ndarray) -> None:
         _legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0)
 
 
-def _search_name(number: int, search: np.ndarray, history: np.ndarray) -> str:
+def _search_name(number: int, search: NDArray[np.void], history: NDArray[np.void]) -> str:
     """The label of a search: its target, its number of rows, or both; else its own number."""
     parts = [f"target {search['target'][0]}"] if np.ptp(history["target"]) else []
     if np.ptp(history["rows"]):
@@ -426,7 +356,7 @@ def _search_name(number: int, search: np.ndarray, history: np.ndarray) -> str:
     return ", ".join(parts) or f"search {number + 1}"
 
 
-def _look_at_the_end(ax: Axes, history: np.ndarray) -> None:
+def _look_at_the_end(ax: Axes, history: NDArray[np.void]) -> None:
     """Limits the axis to the end of the search: the first steps would hide the later ones."""
     history = history[np.isfinite(history["objective"])]
     stages = [history["objective"][history["rows"] == rows] for rows in np.unique(history["rows"])]
@@ -436,7 +366,7 @@ def _look_at_the_end(ax: Axes, history: np.ndarray) -> None:
         ax.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
 
 
-def _subplots(width: float, height: float, *shape: int, **options: Any) -> tuple[Any, Any]:
+def _subplots(width: float, height: float, *shape: int, **options: Any) -> tuple[Figure, Any]:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -464,8 +394,8 @@ def _labels(names: list[str], most: int) -> list[str]:
 
 def _target_name(gp: ProjectedAdditiveGPRegressor, target: int) -> str:
     unnamed = "y" if gp.n_outputs_ == 1 else f"target {target}"
-    name = gp._description["target_names"][target] or unnamed
-    # A legend omits labels that begin with an underscore.
+    name = gp.target_names_[target] or unnamed
+    # A legend leaves out what begins with an underscore.
     return _short(name.lstrip("_"), 24)
 
 

@@ -1,0 +1,162 @@
+"""The functions that a fitted model is the sum of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from . import _curves
+from ._fitted import FittedModel
+from .typing import ComponentCurve, Floats, TableLike
+
+
+class ComponentsMixin(FittedModel, TransformerMixin):
+    """The function along each direction, as values, features or curves, and its slopes."""
+
+    @overload
+    def components(self, X: TableLike, return_std: Literal[False] = False) -> Floats: ...
+    @overload
+    def components(self, X: TableLike, return_std: Literal[True]) -> tuple[Floats, Floats]: ...
+    @overload
+    def components(
+        self, X: TableLike, return_std: bool = False
+    ) -> Floats | tuple[Floats, Floats]: ...
+    def components(self, X: TableLike, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
+        """The function along each direction, at the rows of X.
+
+        Together with `constant_` they add up to the predicted mean.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to look at.
+        return_std : bool, default=False
+            Also return the standard deviation of each function.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples, n_components) or \
+                (n_samples, n_outputs, n_components)
+            The mean of each function.
+        std : ndarray of the same shape
+            Standard deviations, with `return_std`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from raysum import ProjectedAdditiveGPRegressor
+        >>> X = np.random.default_rng(0).normal(size=(80, 2))
+        >>> gp = ProjectedAdditiveGPRegressor(model="gam").fit(X, X[:, 0] ** 2 + X[:, 1])
+        >>> values = gp.components(X)
+        >>> np.allclose(values.sum(axis=1) + gp.constant_, gp.predict(X))
+        True
+        """
+        x, threads = self._ask(X)
+        # Means and standard deviations: some rows at a time, all of them, and put together.
+        self._require("components", len(x), 6 * len(self.degrees_))
+        answers = self._model.components(x, threads)
+        values = self._join([np.stack([m for m, _ in target], axis=-1) for target in answers])
+        if not return_std:
+            return values
+        return values, self._join([np.stack([s for _, s in t], axis=-1) for t in answers])
+
+    def component_curves(
+        self, X: TableLike, components: Sequence[int] | None = None, target: int = 0
+    ) -> list[ComponentCurve]:
+        """Functions along a single direction, as curves over the range of the rows of X.
+
+        Functions are taken around their mean over the rows, because what one of them is higher
+        another can be lower: the data tells their shapes, and only the level of their sum.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to look at, best those of the fit; curves reach as far as they do.
+        components : list of int, default=None
+            Which functions, by their number in `components(X)`. By default those whose means vary
+            most over X, at most 6, the first one most.
+        target : int, default=0
+            The number of the target, if there are several.
+
+        Returns
+        -------
+        curves : list of ComponentCurve
+            Named tuples of `component`, `direction`, `coordinate`, `points`, `mean` and `std`,
+            as `raysum.typing.ComponentCurve` describes them; one for each function, in their order.
+
+        See Also
+        --------
+        raysum.plot.components : Draws them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from raysum import ProjectedAdditiveGPRegressor
+        >>> X = np.random.default_rng(0).normal(size=(80, 2))
+        >>> gp = ProjectedAdditiveGPRegressor(model="gam").fit(X, X[:, 0] ** 2 + X[:, 1] / 2)
+        >>> curve = gp.component_curves(X, components=[1])[0]
+        >>> rise = (curve.mean[-1] - curve.mean[0]) / (curve.points[-1] - curve.points[0])
+        >>> print(np.round(rise, 2))
+        0.5
+        """
+        check_is_fitted(self)
+        _curves.check_number("target", target, self.n_outputs_)
+        x, threads = self._ask(X)
+        return _curves.curves(self, x, threads, components, target)
+
+    def transform(self, X: TableLike) -> Floats:
+        """The means of `components`, as scikit-learn calls it; of several targets side by side.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to look at.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components * n_outputs)
+            The functions' values; a frame after `set_output(transform="pandas")`.
+        """
+        values = self.components(X)
+        return values.reshape(len(values), -1)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """The names of the columns that `transform` makes.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Not used; here because scikit-learn has it.
+
+        Returns
+        -------
+        names : ndarray of str objects
+            `component0`, …; for several targets with the target's number before it.
+        """
+        check_is_fitted(self)
+        names = [f"component{j}" for j in range(len(self.degrees_))]
+        if self._several:
+            names = [f"target{k}_{name}" for k in range(self.n_outputs_) for name in names]
+        return np.array(names, dtype=object)
+
+    def gradient(self, X: TableLike) -> Floats:
+        """The slope of the predicted mean along each column, at the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to look at.
+
+        Returns
+        -------
+        slopes : ndarray of shape (n_samples, n_columns) or (n_samples, n_outputs, n_columns)
+            Change of the target per unit of each column in `encoded_names_`.
+        """
+        x, threads = self._ask(X)
+        self._require("gradients", len(x), 2 * x.shape[1])
+        return self._join(self._model.gradient(x, threads))

@@ -1,0 +1,126 @@
+"""The compiled part's description of a fitted model, with types.
+
+A test compares the keys with those of real models.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypedDict
+
+from . import _raysum
+
+
+class Ski(TypedDict):
+    """Settings of the ski engine."""
+
+    grid: int | None
+    probes: int
+    tolerance: float
+    iterations: int
+    exact_variance: bool
+
+
+class Config(TypedDict):
+    """What was asked of a fit, with the preset's own where nothing was."""
+
+    kernel: str
+    degrees: str
+    directions: str
+    ard: bool
+    learn_weights: bool
+    learn_directions: bool
+    shrinkage: str
+    engine: str
+    ski: Ski
+    optimizer: str
+    subset: int | None
+    max_evaluations: int | None
+    starts: int
+    noise_bounds: tuple[float, float]
+    seed: int
+
+
+class Feature(TypedDict):
+    """A column of the training table: its kind has a `type`, and what belongs to that type."""
+
+    name: str
+    position: int
+    kind: dict[str, Any]
+    means: list[float]
+
+
+class Schema(TypedDict):
+    """The columns of a training table with texts, dates or missing values."""
+
+    named: bool
+    width: int
+    features: list[Feature]
+    labels: dict[str, Any]
+
+
+class ColumnScale(TypedDict):
+    """Mean, standard deviation and range of an encoded column over the training rows."""
+
+    mean: float
+    std: float
+    range: tuple[float, float]
+
+
+class Report(TypedDict):
+    """How the search for hyperparameters went."""
+
+    evaluations: int
+    hit_limit: bool
+    unconverged: int
+    log_marginal_likelihood: float
+    rows: int
+    copies: float
+    shrinkage: float | None
+
+
+class Hyperparameters(TypedDict):
+    """What the search found, in standardised units."""
+
+    column_length_scales: list[float]
+    length_scales: list[float]
+    variances: list[float]
+    noise_variance: float
+    mean: float
+
+
+class Description(TypedDict):
+    """A fitted model without its large arrays; lists from `reports` on have an entry per target."""
+
+    version: str
+    columns: int
+    column_names: list[str] | None
+    schema: Schema | None
+    preset: str | None
+    config: Config
+    engine: str
+    features: int | None
+    degrees: list[int]
+    columns_scales: list[ColumnScale]
+    groups: list[int]
+    reports: list[Report]
+    hyperparameters: list[Hyperparameters]
+    target_names: list[str | None]
+    relevance: list[list[float]]
+    noise_std: list[float]
+    predicted_noise_std: list[float]
+    constant: list[float]
+    log_marginal_likelihood: list[float]
+    likelihood_error: list[float]
+
+
+def describe(model: _raysum.Model) -> Description:
+    """The description of a fitted model."""
+    description: Description = json.loads(model.describe())
+    return description
+
+
+def preset(name: str) -> Config:
+    """The configuration of a preset."""
+    config: Config = json.loads(_raysum.preset(name))
+    return config

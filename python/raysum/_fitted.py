@@ -1,0 +1,136 @@
+"""The state of a fitted estimator, and what all methods that ask it have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from . import _inputs, _raysum
+from ._description import Description, describe
+from .typing import Floats, MissingRule, TableLike
+
+
+class FittedModel:
+    """A fitted model of one target or several. Answers for several have one more dimension."""
+
+    _model: _raysum.Model
+    _description: Description
+    _noise_stds: list[float]
+    #: Whether y has two dimensions.
+    _several: bool
+
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    encoded_names_: list[str]
+    n_outputs_: int
+    target_names_: list[str | None]
+    relevance_: dict[str, float] | dict[str, Floats]
+    feature_importances_: Floats
+    directions_: Floats
+    degrees_: list[int]
+    length_scales_: Floats
+    weights_: Floats
+    scale_: float | Floats
+    noise_std_: float | Floats
+    constant_: float | Floats
+    engine_: str
+    n_iter_: int | NDArray[np.int_]
+    shrinkage_: float | list[float | None] | None
+    log_marginal_likelihood_error_: float | Floats
+
+    # Parameters of the estimator.
+    n_jobs: int | None
+    missing: MissingRule
+
+    def _take(self, model: _raysum.Model, several: bool | None = None) -> None:
+        """Makes this the fitted model. Whether its y has two dimensions no file says; if nobody
+        does, they are as many as its targets need.
+        """
+        d = self._description = describe(model)
+        self._model = model
+        schema = d["schema"]
+        names = d["column_names"]
+        #: How many columns of X each column of the user's becomes.
+        widths = [1] * d["columns"]
+        if schema is not None:
+            names = [f["name"] for f in schema["features"]]
+            widths = [len(f["means"]) for f in schema["features"]]
+        self.n_features_in_ = len(widths)
+        named = names is not None and (schema is None or schema["named"])
+        if named:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.encoded_names_ = d["column_names"] or [f"x{i}" for i in range(d["columns"])]
+        self._noise_stds = d["predicted_noise_std"]
+        self.n_outputs_ = len(self._noise_stds)
+        self.target_names_ = d["target_names"]
+        self._several = self.n_outputs_ > 1 if several is None else several
+        self.engine_ = d["engine"]
+        evaluations = [report["evaluations"] for report in d["reports"]]
+        self.n_iter_ = np.array(evaluations) if self._several else evaluations[0]
+        chosen = [report["shrinkage"] for report in d["reports"]]
+        self.shrinkage_ = chosen if self._several else chosen[0]
+        self.directions_ = self._join(model.directions(), axis=0)
+        self.degrees_ = d["degrees"]
+        found = d["hyperparameters"]
+        scales = [h["column_length_scales"] or h["length_scales"] for h in found]
+        self.length_scales_ = self._join([np.array(each) for each in scales], axis=0)
+        variances = [np.array(h["variances"]) for h in found]
+        self.scale_ = self._each([each.sum() for each in variances])
+        self.weights_ = self._join([each / each.sum() for each in variances], axis=0)
+        self.noise_std_ = self._each(d["noise_std"])
+        self.constant_ = self._each(d["constant"])
+        self.log_marginal_likelihood_error_ = self._each(d["likelihood_error"])
+        ends = np.cumsum([0, *widths])
+        relevance = np.array(d["relevance"])
+        # The columns of a category have one share together; what identifies rows has none.
+        groups = [sorted(set(d["groups"][a:b])) for a, b in pairwise(ends)]
+        shares = np.stack([relevance[:, group].sum(axis=1) for group in groups], axis=1)
+        self.feature_importances_ = shares.mean(axis=0)
+        order = np.argsort(-self.feature_importances_, kind="stable")
+        labels = names if named and names else [f"x{i}" for i in range(len(widths))]
+        if self._several:
+            self.relevance_ = {labels[i]: shares[:, i] for i in order}
+        else:
+            self.relevance_ = {labels[i]: float(shares[0, i]) for i in order}
+
+    def _ask(self, X: TableLike) -> tuple[Floats, int]:
+        """The rows as the model works on them, and the number of threads."""
+        check_is_fitted(self)
+        return _inputs.features(self, X), _inputs.threads(self.n_jobs)
+
+    def _join(self, answers: Sequence[Floats], axis: int = 1) -> Floats:
+        """The answers for each target as one array: y's own shape decides."""
+        return np.stack(answers, axis=axis) if self._several else answers[0]
+
+    def _each(self, values: list[float]) -> float | Floats:
+        """One number, or an array of one per target: y's own shape decides."""
+        return np.array(values) if self._several else values[0]
+
+    def _require(self, what: str, rows: int, numbers: int) -> None:
+        """Raises MemoryError if there is no room for so many numbers for each target, and for the
+        copy that `_join` makes of several."""
+        copies = 2 if self._several else 1
+        total = rows * numbers * self.n_outputs_ * copies
+        _raysum.require_memory(f"{what} at {rows} rows", min(total, 2**63))
+
+    def _further_rows(
+        self,
+        X: TableLike,
+        y: TableLike,
+        sample_weight: ArrayLike | None = None,
+        noise_std: ArrayLike | None = None,
+    ) -> _inputs.Rows:
+        """Rows with the targets of this model."""
+        given = _inputs.rows(self, X, y, sample_weight, noise_std, reset=False, least=1)
+        rows, dimensions = given.rows, given.dimensions
+        if dimensions != 1 + self._several or len(rows.targets) != self.n_outputs_:
+            shapes = {1: "one dimension", 2: f"{len(rows.targets)} column(s)"}
+            fitted = f"{self.n_outputs_} column(s)" if self._several else "one dimension"
+            raise ValueError(f"y has {shapes[dimensions]}, but the y of the fit had {fitted}.")
+        return rows
