@@ -7,7 +7,7 @@ from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm
+from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from . import _checks, _inputs
@@ -367,7 +367,7 @@ class PredictionMixin(FittedModel):
         rows = self._further_rows(X, y)
         self._require("predictions", len(rows.x), 4)
         answers = self._model.predict(rows.x, _inputs.threads(self.n_jobs))
-        half_widths = norm.ppf((1 + checked) / 2)
+        half_widths = ndtri((1 + checked) / 2)
         shares = []
         for observed, (mean, std, _) in zip(rows.targets, answers):
             away = np.abs(observed - mean) / std

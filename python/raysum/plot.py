@@ -83,14 +83,14 @@ def components(
     for ax, curve in zip(axs, curves):
         _function(ax, curve)
         _rug(ax, curve.coordinate)
-        label, title = _names_of(gp, curve, target)
+        label, title = _label_and_title(gp, curve, target)
         ax.set_xlabel(label)
         ax.set_title(title, fontsize="small")
     _same_height(axs)
     return axs
 
 
-def _names_of(
+def _label_and_title(
     gp: ProjectedAdditiveGPRegressor, curve: ComponentCurve, target: int
 ) -> tuple[str, str]:
     """The label of the horizontal axis, and the title."""

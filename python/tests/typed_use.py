@@ -36,6 +36,7 @@ def fitting(X: NDArray[np.float64], y: list[float], frame: pl.DataFrame) -> None
     gp.fit(pd.DataFrame({"a": [1.0, 2.0]}), pd.Series([1.0, 2.0]))
     gp.fit(X.astype(np.float32), np.arange(len(X)))
     gp.fit(X)  # type: ignore[call-arg]
+    gp.fit(frame.lazy(), y)  # type: ignore[arg-type]
     gp.fit(object(), y)  # type: ignore[arg-type]
     gp.fit(X, y, noise_std={"a": 1})  # type: ignore[arg-type]
     gp.fit(X, y, checkpoint=3)  # type: ignore[arg-type]
