@@ -1,4 +1,4 @@
-//! The paper's experiments in small, on made data: every one of them, and a run that is killed.
+//! Reduced versions of all experiments on generated data, and a run that is killed.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// A temporary folder to run experiments in.
 struct Folder(TempDir);
 
-/// What a run ended with.
+/// The result of a run.
 #[derive(Debug)]
 struct Run {
     code: Option<i32>,
@@ -43,7 +43,7 @@ impl Folder {
         Command::new(env!("CARGO_BIN_EXE_raysum-experiments"))
             .args(words)
             .current_dir(&self.0)
-            // The data of whoever runs the tests is not theirs.
+            // The environment of the tests must not name a data folder.
             .env_remove("RAYSUM_DATA")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -71,7 +71,7 @@ impl Folder {
 }
 
 impl Run {
-    /// Checks that the run ended with this code, a sentence that holds `says`, and no result.
+    /// Checks that the run ended with this code, a message that contains `says`, and no result.
     #[track_caller]
     fn failed(&self, code: i32, says: &str) {
         assert_eq!(self.code, Some(code), "{self:?}");
@@ -91,7 +91,7 @@ fn gzip(content: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A table of so many rows and columns, the target last.
+/// A table with this number of rows and columns, the target last.
 fn table(rows: usize, columns: usize, header: bool) -> String {
     let mut text = String::new();
     if header {
@@ -165,7 +165,7 @@ fn everything_runs_in_small_and_the_page_shows_it() {
     folder.stdout("--threads 1 uci --quick --data data -o again");
     assert_eq!(folder.text("again/uci.csv"), before);
 
-    // Other sets come in beside them.
+    // Other sets are added.
     folder.stdout("uci --quick --data data --larger -o r");
     assert_eq!(lines(&folder, "r/uci.csv").len(), 1 + 3 * (44 + 3));
     assert!(folder.text("r/uci-summary.csv").contains("pendulum,30,3,dpa-ard,3,"));
@@ -224,13 +224,13 @@ fn what_cannot_be_run_is_told_in_a_sentence() {
     }
     folder.write("r/uci.csv", "a,b\n");
     folder.run("uci --quick --data data -o r").failed(1, "is no file of this version's");
-    // Without data what needs none is run, with a note.
+    // Without data only what needs none is run, with a note.
     let run = folder.run("all --quick -o u");
     assert!(run.stderr.contains("without --data there are no uci"), "{}", run.stderr);
     assert!(folder.path("u/index.html").is_file() && !folder.path("u/uci.csv").exists());
 }
 
-/// The lines of documents that run experiments are right: what needs data is stopped by its absence.
+/// Commands in documents that run experiments work; those that need data fail because it is absent.
 #[test]
 fn the_lines_in_documents_work() {
     const START: &str = "cargo run --release -p raysum-experiments -- ";

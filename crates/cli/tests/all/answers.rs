@@ -1,4 +1,4 @@
-//! Whether what a user reads makes sense, on tables whose truth is known.
+//! Printed results are sensible on tables whose truth is known.
 
 use crate::common::{Folder, Random, json_lines, number, sound_predictions};
 
@@ -111,7 +111,7 @@ fn rows_outside_the_training_range_are_marked() {
     assert!(run.stderr.contains("rows are more than one standard deviation outside"), "{run:?}");
     let inside = folder.run("predict m.raysum t.csv").succeeded();
     assert!(inside.stderr.is_empty(), "{inside:?}");
-    // Rows that come later belong to the range.
+    // Added rows extend the range.
     folder.write("far.csv", "x0,x1,y\n0,30,1\n-20,0,1\n");
     folder.stdout("update m.raysum far.csv -o more.raysum");
     let rows = sound_predictions(&folder.stdout("predict more.raysum new.csv"), 4);
@@ -168,7 +168,7 @@ fn the_share_held_out_for_scores_does_not_decide_on_the_shrinkage() {
         let inspected = json_lines(&folder.stdout("inspect m.raysum --json")).remove(0);
         (likelihood, inspected)
     };
-    // Of 30 rows held-out rows would decide; the model is of all rows.
+    // With 30 rows held-out rows would decide; the model is fitted on all rows.
     let ((all, _), (few, inspected)) = (fit(0.0), fit(0.8));
     assert!((all - few).abs() < 0.2, "{all}, {few}");
     assert!(inspected["shrinkage"].is_null(), "{inspected}");

@@ -1,5 +1,5 @@
-//! Whatever is wrong ends with a sentence and a code, and leaves no trace; whatever is merely
-//! strange gives finite predictions.
+//! Invalid input ends with one sentence and an exit code, and changes no file; unusual but valid
+//! input gives finite predictions.
 
 use crate::common::{Folder, Random, Table, gzip, sound_predictions};
 use std::fs;
@@ -26,7 +26,7 @@ fn models() -> &'static [Vec<u8>; 2] {
     })
 }
 
-/// A folder with a good table, two models of it, and older results that nothing may touch.
+/// A folder with a good table, two models of it, and older results that must not change.
 fn prepared() -> Folder {
     let folder = Folder::with("good.csv", good().csv());
     let [named, bare] = models();
@@ -38,7 +38,7 @@ fn prepared() -> Folder {
     folder
 }
 
-/// Checks that a command fails with this code and these words, and that no file comes or goes.
+/// Checks that a command fails with this code and message, and that no file is created or removed.
 #[track_caller]
 fn fails(folder: &Folder, line: &str, code: i32, says: &str) {
     let before = folder.snapshot();
@@ -327,7 +327,7 @@ fn folders_that_may_not_be_written() {
         fs::set_permissions(folder.path("taken"), fs::Permissions::from_mode(mode)).unwrap();
     };
     allow(0o555);
-    // Nothing is forbidden to the superuser.
+    // Permissions do not apply to the superuser.
     if fs::write(folder.path("taken/probe"), "").is_err() {
         fails(&folder, "fit good.csv -t y -m gam -o taken/m.raysum", 1, "Permission denied");
         fails(&folder, "predict good.raysum good.csv -o taken/p.csv", 1, "Permission denied");

@@ -1,4 +1,4 @@
-//! What the tests of the command line share: a folder to run `raysum` in, tables, predictions.
+//! Helpers of the tests of the command line: a folder to run `raysum` in, tables, predictions.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// A temporary folder in which `raysum` runs.
 pub(crate) struct Folder(TempDir);
 
-/// What a run of `raysum` ended with.
+/// The result of a run of `raysum`.
 #[derive(Debug)]
 pub(crate) struct Run {
     #[expect(dead_code, reason = "it is shown when an assertion fails")]
@@ -69,7 +69,7 @@ impl Folder {
     /// `raysum` with the words of `line`, in this folder; `""` is an empty word.
     pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_raysum"));
-        // The data of whoever runs the tests is not theirs.
+        // The environment of the tests must not name a data folder.
         let words = line.split_whitespace().map(|word| if word == "\"\"" { "" } else { word });
         command.current_dir(&self.0).args(words).env_remove("RAYSUM_DATA");
         command
@@ -90,8 +90,8 @@ impl Folder {
     pub(crate) fn run_on(&self, line: &str, stdin: impl AsRef<[u8]>) -> Run {
         let mut child = self.start(line);
         let (mut pipe, content) = (child.stdin.take().unwrap(), stdin.as_ref().to_vec());
-        // Beside the reading: a run may write before it has read everything. One that does not read
-        // its input closes the pipe; that is its own affair.
+        // In parallel with reading: a run may write before it has read everything. A run that does
+        // not read its input closes the pipe, which is not an error.
         let writer = std::thread::spawn(move || drop(pipe.write_all(&content)));
         let output = child.wait_with_output().unwrap();
         writer.join().unwrap();
@@ -111,7 +111,7 @@ impl AsRef<Path> for Folder {
 }
 
 impl Run {
-    /// What a command did.
+    /// Runs a command.
     pub(crate) fn new(line: &str, output: Output) -> Self {
         Self {
             line: line.into(),
@@ -128,7 +128,7 @@ impl Run {
         self
     }
 
-    /// Checks that the run ended with this code, a sentence that holds `says`, and no result.
+    /// Checks that the run ended with this code, a message that contains `says`, and no result.
     #[track_caller]
     pub(crate) fn failed(&self, code: i32, says: &str) {
         assert_eq!(self.code, Some(code), "{self:?}");

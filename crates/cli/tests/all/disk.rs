@@ -1,4 +1,4 @@
-//! A disk that is full: a sentence, and nothing half-written.
+//! A full disk gives an error message, and no incomplete file.
 
 use crate::common::{Folder, Run, Table};
 use std::process::Command;
@@ -51,7 +51,7 @@ fn a_checkpoint_on_a_full_disk_ends_the_fit_and_is_of_use() {
     let run = run_full(&folder, fit);
     run.failed(1, "c: ");
     assert!(!folder.path("new.raysum").exists());
-    // With room again, the same command goes on from there.
+    // When there is space again, the same command continues from there.
     folder.stdout(fit);
     folder.stdout("fit t.csv -t y -m dpa-ard -o plain.raysum");
     assert!(folder.bytes("new.raysum") == folder.bytes("plain.raysum"));

@@ -1,12 +1,12 @@
-//! The corpus of the fuzzers, and mutations of it that are the same in every run. `make fuzz` goes on
-//! from here for as long as it is let.
+//! Replays the corpus of the fuzzers with reproducible mutations. `make fuzz` continues from here
+//! with random ones.
 
 use std::path::Path;
 
 /// Mutations of each file; `RAYSUM_MUTATIONS` says more or fewer.
 const MUTATIONS: u64 = 150;
 
-/// A small generator: what matters is that it is always the same.
+/// A small reproducible generator.
 struct Random(u64);
 
 impl Random {

@@ -1,7 +1,7 @@
-//! Killed at any moment, with a signal that cannot be caught: no file is lost or damaged, and a fit
-//! with a checkpoint ends with the bits of one that was left alone.
+//! Kills at any moment, with a signal that cannot be caught: no file is lost or damaged, and a
+//! resumed fit is bit-identical to an uninterrupted one.
 //!
-//! `RAYSUM_KILLS` says how many kills each test does; `make soak` does many.
+//! `RAYSUM_KILLS` is the number of kills per test; `make soak` uses many.
 use crate::common::{Folder, Table};
 use std::process::Command;
 use std::thread::sleep;
@@ -19,7 +19,7 @@ fn moments(count: u32) -> impl Iterator<Item = f64> {
     (0..count).map(|k| (0.618_033_988_749_895 * f64::from(k + 1)).fract())
 }
 
-/// Runs a command and kills it after so long, if it has not ended by itself.
+/// Runs a command and kills it after this time, if it has not ended by itself.
 fn kill_after(folder: &Folder, line: &str, time: Duration) {
     let mut child = folder.start(line);
     sleep(time);
@@ -43,13 +43,13 @@ fn a_killed_fit_resumes_to_the_same_bits() {
     let line = format!("{fit} -o m.raysum --checkpoint c");
     let mut known = 0;
     for moment in moments(kills()) {
-        // Every kill is of a fit that goes on from the one before, or starts anew.
+        // Each kill hits a fit that continues the previous one, or starts again.
         kill_after(&folder, &line, whole.mul_f64(0.5 * moment));
         let now = folder.path("c").metadata().map_or(0, |c| c.len());
         if folder.bytes("m.raysum") == b"an older model" {
             assert!(now + 1000 >= known, "the checkpoint shrank from {known} to {now}");
         } else {
-            // It was done: the checkpoint is gone, or was about to go.
+            // The fit was done: the checkpoint is removed, or about to be.
             assert!(folder.bytes("m.raysum") == folder.bytes("whole.raysum"));
             folder.write("m.raysum", "an older model");
         }

@@ -1,4 +1,4 @@
-//! What does not fit in memory is a sentence, and what need not fit does not have to.
+//! Requests beyond the memory give an error message, and tables beyond the memory can be read.
 
 use crate::common::{Folder, Run, Table};
 use std::process::Command;
@@ -55,7 +55,7 @@ fn wide_answers_to_many_rows_take_little() {
     run.succeeded();
     let all = folder.text("s.csv");
     assert_eq!(all.lines().count(), 30_001);
-    // The lines are those of the rows, wherever they stand.
+    // Each line belongs to its row.
     folder.write("some.csv", "a\n3\n500\n");
     let some = folder.stdout("sample m.raysum some.csv --functions 1000");
     let lines: Vec<&str> = all.lines().collect();
@@ -90,6 +90,6 @@ fn ever_more_repeats_need_no_more_memory() {
     let raysum = folder.command(line);
     shell.args(["-c", "ulimit -v 1000000; exec timeout 3 \"$@\"", "sh"]);
     shell.arg(raysum.get_program()).args(raysum.get_args()).current_dir(&folder);
-    // It goes on until it is stopped.
+    // It runs until it is stopped.
     assert_eq!(shell.output().unwrap().status.code(), Some(124));
 }

@@ -1,5 +1,5 @@
-//! What is said of bad input, to the letter: `messages.txt` holds each command with its exit code and
-//! its message. A changed message is a changed line there (`RAYSUM_BLESS=1` writes it anew).
+//! The exact messages about invalid input: `messages.txt` has each command with its exit code and
+//! its message. `RAYSUM_BLESS=1` rewrites the file after a message has changed.
 
 use crate::common::{Folder, Table, gzip, npy, npy_of};
 use std::fmt::Write;
@@ -93,7 +93,7 @@ fn entry(folder: &Folder, line: &str) -> String {
     let mut entry = String::new();
     writeln!(entry, "$ raysum {line}").unwrap();
     writeln!(entry, "{}", run.code.unwrap()).unwrap();
-    // A wrong command line is followed by its usage, which is the parser's affair.
+    // A wrong command line is followed by the parser's usage, which is not compared.
     let said = run.stderr.lines().take_while(|line| !line.is_empty());
     said.for_each(|line| writeln!(entry, "{}", line.trim_end()).unwrap());
     entry

@@ -66,7 +66,7 @@ fn shards_are_merged_in_any_order() {
     assert!(difference(&folder.stdout("predict merged.raysum t.csv"), &expected) < 1e-8);
     let said = folder.stdout("merge m.raysum a.part -o twice.raysum --json");
     assert!(said.contains(r#""rows_added":40"#) && said.contains(r#""n":130"#), "{said}");
-    // A part is no model, a model is no part, and a part knows its model.
+    // Statistics are not a model, a model is not statistics, and statistics belong to their model.
     folder.run("predict a.part t.csv").failed(1, "it holds a part");
     folder.run("merge m.raysum m.raysum -o x").failed(1, "it holds a model");
     folder.stdout(&format!("fit a.csv {ONE} --engine weight --holdout 0 -o other.raysum"));
@@ -92,7 +92,7 @@ fn several_targets() {
     let [more, merged] =
         ["more", "merged"].map(|m| folder.stdout(&format!("predict {m}.raysum t.csv")));
     assert!(difference(&more, &merged) < 1e-9);
-    // They are two fits in one file, unless they share what they find.
+    // They are two fits in one file, unless they share hyperparameters.
     folder.stdout("fit t.csv --target b --drop w,s,a -o b.raysum");
     let each = numbers(&predicted);
     let alone = numbers(&folder.stdout("predict b.raysum t.csv"));
@@ -185,7 +185,7 @@ fn a_shard_counts_once() {
         assert!(run.stderr.contains("; leave it out, or give --allow-duplicates"), "{run:?}");
     }
     assert!(folder.snapshot() == before);
-    // Over several calls, and through a part that was taken anew.
+    // Over several calls, and with statistics that were computed again.
     folder.stdout("merge m.raysum a.part -o one.raysum");
     let says = "a.part: its rows would count twice: they are in the model already; leave";
     folder.run("merge one.raysum a.part -o x.raysum").failed(1, says);
@@ -198,6 +198,6 @@ fn a_shard_counts_once() {
     assert_eq!(said, "20 rows taken in, 110 in all; saved to x.raysum\n");
     let said = folder.stdout("merge m.raysum a.part a.part --only-parts --allow-duplicates -o y");
     assert_eq!(said, "40 rows taken in, 40 in all; saved to y\n");
-    // In place of everything a part may come again.
+    // A shard may be merged again if it replaces everything.
     folder.stdout("merge two.raysum a.part --only-parts -o z.raysum");
 }

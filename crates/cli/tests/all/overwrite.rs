@@ -1,4 +1,4 @@
-//! No command writes over what it reads, and a replaced file stays as private as it was.
+//! No command overwrites its input, and a replaced file keeps its permissions.
 
 use crate::common::{Folder, Table};
 use std::fs;

@@ -1,5 +1,5 @@
-//! The shell lines of README and of the pages in `docs/` are run as they stand. (Those of the paper's
-//! experiments are run by the tests of that program.)
+//! The shell lines of README and of the pages in `docs/` are run as they stand. (Those of the
+//! paper's experiments are run by the tests of that program.)
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,7 +30,7 @@ fn documents() -> Vec<PathBuf> {
     std::iter::once(root.join("README.md")).chain(pages).collect()
 }
 
-/// Runs the lines of a document in a folder of its own, and returns how many there are.
+/// Runs the lines of a document in its own folder, and returns their number.
 fn run_lines(document: &Path) -> usize {
     let text = std::fs::read_to_string(document).unwrap();
     let mut lines = shell_lines(&text);
@@ -66,8 +66,8 @@ fn every_shell_line_of_the_documents_works() {
     assert!(lines >= 20, "only {lines} lines were found");
 }
 
-/// The table the README shows is the one the demo prints: the words to the letter, the numbers to
-/// 2 % (another processor may round a fit another way).
+/// The table in the README is the one that the demo prints: text exactly, numbers to 2 % (another
+/// processor may round differently).
 #[test]
 fn the_readme_shows_what_the_demo_prints() {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");

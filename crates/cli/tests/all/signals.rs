@@ -1,4 +1,4 @@
-//! Ctrl-C, and readers that go away.
+//! Ctrl-C, and readers that close the pipe.
 use crate::common::{Folder, Table};
 use std::os::unix::fs::FileTypeExt;
 use std::process::{Child, Command};
@@ -14,7 +14,7 @@ fn long_job() -> Folder {
 
 /// Starts a fit and interrupts it when it is well under way.
 fn interrupted_fit(folder: &Folder, before: impl FnOnce(&mut Child)) -> Child {
-    // So many starts take minutes on any machine.
+    // This many starts take minutes on any machine.
     let mut child = folder.start("fit t.csv -t y -m rpa-1 --starts 1000 -o old.raysum");
     sleep(Duration::from_millis(500));
     assert!(child.try_wait().unwrap().is_none(), "the fit has ended by itself");

@@ -1,8 +1,8 @@
-//! Tables are predicted some rows at a time: the same lines as in one piece, in the same order.
+//! Tables are predicted in chunks: the same lines as in one piece, in the same order.
 
 use crate::common::{Folder, Table};
 
-/// More rows than a part of a table has.
+/// More rows than a chunk of a table has.
 const ROWS: usize = 70_000;
 
 /// A model of two numbers and a text, and a long table for it.
@@ -26,7 +26,7 @@ fn parts_are_the_whole_in_order() {
     let (header, rows) = text.split_once('\n').unwrap();
     let rows: Vec<&str> = rows.lines().collect();
     let lines: Vec<&str> = all.lines().collect();
-    // Somewhere in each part, and around their ends.
+    // Inside each chunk, and at its ends.
     for first in [0, 20_000, 32_760, 65_530, ROWS - 9] {
         let few = format!("{header}\n{}\n", rows[first..first + 9].join("\n"));
         let here = folder.run_on("predict m.raysum -", few).succeeded().stdout;
@@ -115,7 +115,7 @@ fn a_fit_from_a_file_is_the_fit_from_memory() {
         lines("a.raysum").replace("a.raysum", ""),
         lines("c.raysum").replace("c.raysum", "")
     );
-    // No missing cell is left uncounted, in whatever part.
+    // Missing cells of all chunks are counted.
     let fit = fit.replace("--missing mean", "");
     for memory in ["", "--memory 1MB"] {
         let says =

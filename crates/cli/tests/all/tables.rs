@@ -1,4 +1,4 @@
-//! Tables as people have them: local notation, arrays with gaps, every format in and out.
+//! Realistic tables: local notation, arrays with missing values, every format for input and output.
 
 use crate::common::{Folder, Table, npy, npy_of, predictions, sound_predictions};
 use std::path::Path;
@@ -60,11 +60,11 @@ fn a_german_table_is_the_table_in_plain_notation() {
     let expected = folder.stdout("predict en.raysum en.csv");
     sound_predictions(&expected, 40);
     assert_eq!(folder.stdout("predict de.raysum de.csv"), expected);
-    // One table for the other's model: what the user says counts, else it is refused.
+    // A table in another notation than the model's: the user's option decides, else it is refused.
     folder.run("predict de.raysum en.csv").failed(1, "is not in the number notation of the");
     assert_eq!(folder.stdout("predict de.raysum en.csv --decimal point"), expected);
     folder.run("predict en.raysum de.csv").failed(1, "has a sign that the numbers of the training");
-    // Rows that come later are in the notation of the training table.
+    // Added rows are in the notation of the training table.
     let update = folder.stdout("update de.raysum de.csv -o more.raysum");
     assert!(update.starts_with("40 rows taken in, 80 in all"), "{update}");
 }
@@ -245,7 +245,7 @@ fn kept_columns_are_as_they_were() {
     folder.write("mean.csv", "a;when;mean\n1,5;31.01.2024;1\n");
     let run = folder.run("predict m.raysum mean.csv --keep mean -o out.csv");
     run.failed(1, "--keep: the results have a column 'mean' of their own");
-    // A typed file hands on its types.
+    // Types of a typed file are preserved.
     let sample = "sample m.raysum t.csv --missing mean --functions 2 --keep when";
     folder.stdout(&format!("{sample} -o s.parquet"));
     folder.stdout("fit s.parquet -t sample_0 --columns sample_1 -m gam -o s.raysum");

@@ -1,4 +1,4 @@
-//! The way of a user: fit, predict, inspect, evaluate and demo, on tables of every shape.
+//! Typical use: fit, predict, inspect, evaluate and demo, on tables of every shape.
 
 use crate::common::{
     Folder, Predicted, Table, gzip, json_lines, number, predictions, smooth, sound_predictions,
@@ -380,7 +380,7 @@ fn functions_are_drawn_by_seed_and_evaluated_anywhere() {
     assert_eq!(folder.stdout("sample m.raysum t.csv --functions 3 --seed 5 -o s.csv"), "");
     assert_eq!(folder.text("s.csv"), text);
 
-    // Other rows and more functions: what was drawn before stays.
+    // With other rows and more functions, earlier functions stay the same.
     let gaps = table.clone().set(3, "b", "");
     folder.write("gaps.csv", gaps.csv());
     folder.run("sample m.raysum gaps.csv").failed(1, "the value is missing");

@@ -239,7 +239,7 @@ fn local_numbers_and_dates() {
     // In a file of commas they are between groups, too.
     let table = parse("a,b\n\"84,000\",x\n\"5,000\",y\n").unwrap();
     assert_eq!(numbers(&table, 0), [84_000.0, 5000.0]);
-    // In others nobody knows, unless somebody says so.
+    // In other files they are ambiguous, unless the user decides.
     let text = "a;b\n1,234;x\n5,000;y\n";
     assert_eq!(texts(&parse(text).unwrap().columns[0]), ["1,234", "5,000"]);
     for (decimal, values) in

@@ -71,7 +71,7 @@ fn truth_values_match_however_they_are_spelled() {
     let schema = learn("c,y\nTrue,1\nFalse,2\nmaybe,3\n");
     let (encoded, _) = apply(&schema, "c\nTRUE\nfalse\n").unwrap();
     assert_eq!(encoded.x.as_slice(), [0.0, 1.0, 0.0, 1.0, 0.0, 0.0]);
-    // Other texts are told apart by case.
+    // Other texts are case-sensitive.
     let (encoded, _) = apply(&learn("c,y\nRed,1\nred,2\n"), "c\nRED\n").unwrap();
     assert_eq!(encoded.x.as_slice(), [0.0, 0.0]);
 }
@@ -103,7 +103,7 @@ fn tables_that_follow_are_read_in_the_notation_of_training() {
     assert_eq!(message(&schema, "p;when\n$5;02/01/1970\n"), says);
     let says = "t.csv, line 2, column 'when': '01/31/1970' is not in the date notation of";
     assert!(message(&schema, "p;when\n2;01/31/1970\n").starts_with(says));
-    // What the user says about the table counts.
+    // The user's option takes precedence.
     let point = Notation {
         decimal: Some(DecimalMark::Point),
         dates: Some(raysum::schema::DateOrder::MonthFirst),
@@ -162,6 +162,6 @@ fn errors() {
         let error = encode_all(&schema, &chunk, Missing::Mean, true).unwrap_err();
         assert_eq!(error.to_string(), message);
     }
-    // What is not used does no harm.
+    // Unused columns are ignored.
     apply(&schema, "a,b,y,z\n1,2,low,3\n3,4,5,inf\n").unwrap();
 }

@@ -1,4 +1,4 @@
-//! Tests of inference: what each column is taken for, and what is said about it.
+//! Tests of inference: the kind of each column, and notes about it.
 
 use super::*;
 use crate::testing::{inferred, lines, stats};
@@ -30,7 +30,7 @@ fn dates_are_days() {
     let error = learn("x,y\n1,1970-01-03\n2,1970-01-04\n", "y", &[]).unwrap_err();
     let says = "t.csv: the target 'y' holds dates, but it must be numbers";
     assert!(error.to_string().starts_with(says), "{error}");
-    // A date among numbers is a slip, and so is a number among dates.
+    // A date among numbers is a typo, and so is a number among dates.
     let mut rows: Vec<String> = (1..40).map(|i| format!("{i},{i}")).collect();
     rows.push("1970-01-03,4".into());
     let error = learn(&format!("x,y\n{}\n", rows.join("\n")), "y", &[]).unwrap_err();
@@ -200,7 +200,7 @@ fn texts_that_are_all_different_identify_rows() {
     let alone = lines(20, |i| format!("no {i},{i}\n"));
     let error = learn(&format!("id,y\n{alone}"), "y", &[]).unwrap_err().to_string();
     assert_eq!(error, "t.csv: no columns are left to predict 'y' from ('id' only identifies rows)");
-    // Whoever names the column wants it.
+    // A column that the user names is used.
     let stats = stats(&format!("id,y\n{alone}"));
     let choice = ColumnChoice { columns: vec!["id".into()], drop: Vec::new() };
     let (schema, _) = infer(&stats, &Labels::of_targets(vec![1]), &choice).unwrap();
@@ -223,7 +223,7 @@ fn the_index_of_a_frame_is_left_out() {
         let note = "it is left out, because it has no name of its own and numbers the rows";
         assert_eq!(notes.iter().any(|n| n.ends_with(note)), left_out, "{notes:?}");
     }
-    // Whoever names it wants it.
+    // A column that the user names is used.
     let stats = stats(cases[0].0);
     let choice = ColumnChoice { columns: vec!["0".into(), "a".into()], drop: Vec::new() };
     let (schema, _) = infer(&stats, &Labels::of_targets(vec![2]), &choice).unwrap();

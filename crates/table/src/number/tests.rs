@@ -80,7 +80,7 @@ fn doubt_is_told_from_contradiction() {
     for texts in contradictory {
         assert_eq!(format(texts), Err(NoFormat::Contradictory), "{texts:?}");
     }
-    // What the user says is taken at its word.
+    // The user's option takes precedence.
     let spelling = merged(&["8,8", "95"]).unwrap();
     let forced = spelling.format(Some(DecimalMark::Point), None);
     assert_eq!(forced, Err(NoFormat::Contradictory));

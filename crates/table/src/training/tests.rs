@@ -1,4 +1,4 @@
-//! Tests of whole tables: read once or twice, from any format, in any cut.
+//! Tests of whole tables: read once or twice, from any format, in any chunks.
 
 use super::*;
 use crate::chunk::{Cells, KeptCells, KeptColumn, NO_TEXT};
@@ -234,7 +234,7 @@ proptest! {
         for part in [&rows[..cut], &rows[cut..]] {
             let more =
                 read_more(&frame(&names, part), &schema, Missing::Mean, Notation::default());
-            // A part may have no row with all that is needed.
+// A chunk may have no complete row.
             let Ok(more) = more else { return Ok(()) };
             joined.extend(more.x.into_matrix().unwrap().into_row_major());
         }

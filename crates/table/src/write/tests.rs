@@ -1,4 +1,4 @@
-//! Tests of written tables: every format says the same, and is read back by this crate's own readers.
+//! Tests of written tables: all formats have the same content, and this crate reads them back.
 
 use super::*;
 use crate::chunk::KeptCells;
