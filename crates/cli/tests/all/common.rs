@@ -111,7 +111,7 @@ impl AsRef<Path> for Folder {
 }
 
 impl Run {
-    /// Runs a command.
+    /// The result of a finished command.
     pub(crate) fn new(line: &str, output: Output) -> Self {
         Self {
             line: line.into(),
