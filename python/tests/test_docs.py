@@ -77,6 +77,15 @@ def test_links_lead_somewhere(document):
             assert heading in anchors, f"{document}: {link}"
 
 
+def test_the_rust_example_is_the_tested_one():
+    """The crate's README is a doctest; lines that begin with # are hidden in it."""
+    crate, ours = (
+        next(code for kind, code in BLOCK.findall(path.read_text()) if kind == "rust")
+        for path in (ROOT / "crates/raysum/README.md", ROOT / "README.md")
+    )
+    assert ours == re.sub(r"^# .*\n", "", crate, flags=re.MULTILINE)
+
+
 def test_every_page_is_in_the_index():
     index = (ROOT / "docs" / "README.md").read_text()
     for page in (ROOT / "docs").glob("*.md"):
