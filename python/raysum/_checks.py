@@ -112,7 +112,7 @@ def finite(X: Floats, named: FittedModel | list[str]) -> Floats:
 
 
 def probabilities(levels: ArrayLike) -> Floats:
-    """Levels as an array of its own, if they are probabilities."""
+    """A copy of levels as an array, if they are probabilities."""
     checked = np.array(levels, dtype=np.float64).ravel()
     if not len(checked) or not ((checked > 0) & (checked < 1)).all():
         raise ValueError("levels must be probabilities between 0 and 1, at least one.")
@@ -120,7 +120,7 @@ def probabilities(levels: ArrayLike) -> Floats:
 
 
 def some_target(y: Floats) -> None:
-    """Fails if there is nothing to learn."""
+    """Fails if there are no targets."""
     if y.ndim == 2 and y.shape[1] == 0:
         raise ValueError("Found array with 0 target(s) while a minimum of 1 is required.")
 

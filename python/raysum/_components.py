@@ -1,4 +1,4 @@
-"""The functions that a fitted model is the sum of."""
+"""The functions along the directions, whose sum is the fitted model."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ComponentsMixin(FittedModel, TransformerMixin):
         True
         """
         x, threads = self._ask(X)
-        # Means and standard deviations: some rows at a time, all of them, and put together.
+        # Means and standard deviations: of a chunk, of all rows, and joined.
         self._require("components", len(x), 6 * len(self.degrees_))
         answers = self._model.components(x, threads)
         values = self._join([np.stack([m for m, _ in target], axis=-1) for target in answers])
@@ -70,18 +70,18 @@ class ComponentsMixin(FittedModel, TransformerMixin):
     ) -> list[ComponentCurve]:
         """Functions along a single direction, as curves over the range of the rows of X.
 
-        Functions are taken around their mean over the rows, because what one of them is higher
-        another can be lower: the data tells their shapes, and only the level of their sum.
+        Functions are relative to their mean over the rows: the data determines their shapes, but
+        only the sum of their levels.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to look at, best those of the fit; curves reach as far as they do.
+            Rows, preferably those of the fit; curves cover their range.
         components : list of int, default=None
-            Which functions, by their number in `components(X)`. By default those whose means vary
-            most over X, at most 6, the first one most.
+            Which functions, by their index in `components(X)`. By default the at most 6 whose means
+            vary most over X, in descending order.
         target : int, default=0
-            The number of the target, if there are several.
+            The index of the target, if there are several.
 
         Returns
         -------
@@ -110,7 +110,7 @@ class ComponentsMixin(FittedModel, TransformerMixin):
         return _curves.curves(self, x, threads, components, target)
 
     def transform(self, X: TableLike) -> Floats:
-        """The means of `components`, as scikit-learn calls it; of several targets side by side.
+        """The means of `components`, as a scikit-learn transformer; targets are concatenated.
 
         Parameters
         ----------

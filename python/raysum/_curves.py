@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._fitted import FittedModel
 
 MOST_COMPONENTS = 6
-# Points of a curve, and about as many rows to take its mean over.
+# Points of a curve, and approximate number of rows over which its mean is taken.
 POINTS = 200
 
 
@@ -32,7 +32,7 @@ def curves(
 
 
 def check_number(name: str, number: object, count: int) -> None:
-    """Fails unless this is one of the numbers from 0 to below `count`."""
+    """Fails unless this is an integer from 0 to below `count`."""
     if not isinstance(number, Integral) or not 0 <= int(number) < count:
         raise ValueError(f"{name}: there is no number {number}; there are 0 to {count - 1}.")
 
@@ -97,7 +97,7 @@ def _line(model: FittedModel, x: Floats, j: int, target: int) -> _Line:
         return _Line(direction, x[:, column], centre, (direction != 0).astype(float))
     if model._description["config"]["ard"]:
         direction = direction / _of_target(model.length_scales_, target, 1)
-    # A column that was constant in the fit says nothing of where a row is.
+    # A column that was constant in the fit does not affect a row's coordinate.
     direction = np.where(scale > 0, direction, 0.0)
     scale = np.where(scale > 0, scale, 1.0)
     step = direction * scale / (direction @ direction or 1.0)
@@ -105,5 +105,5 @@ def _line(model: FittedModel, x: Floats, j: int, target: int) -> _Line:
 
 
 def _of_target(values: Floats, target: int, dimensions: int) -> Floats:
-    """What belongs to one target: with several there is one more dimension in front."""
+    """The values of one target: several targets have a leading dimension."""
     return values if values.ndim == dimensions else values[target]

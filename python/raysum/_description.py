@@ -22,7 +22,7 @@ class Ski(TypedDict):
 
 
 class Config(TypedDict):
-    """What was asked of a fit, with the preset's own where nothing was."""
+    """The settings of a fit, including those of its preset."""
 
     kernel: str
     degrees: str
@@ -42,7 +42,7 @@ class Config(TypedDict):
 
 
 class Feature(TypedDict):
-    """A column of the training table: its kind has a `type`, and what belongs to that type."""
+    """A column of the training table: its kind has a `type`, and fields that depend on it."""
 
     name: str
     position: int
@@ -68,7 +68,7 @@ class ColumnScale(TypedDict):
 
 
 class Report(TypedDict):
-    """How the search for hyperparameters went."""
+    """Report of the search for hyperparameters."""
 
     evaluations: int
     hit_limit: bool
@@ -80,7 +80,7 @@ class Report(TypedDict):
 
 
 class Hyperparameters(TypedDict):
-    """What the search found, in standardised units."""
+    """The hyperparameters, in standardised units."""
 
     column_length_scales: list[float]
     length_scales: list[float]

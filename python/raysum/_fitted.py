@@ -1,4 +1,4 @@
-"""The state of a fitted estimator, and what all methods that ask it have in common."""
+"""The state of a fitted estimator, and helpers of its methods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .typing import Floats, MissingRule, TableLike
 
 
 class FittedModel:
-    """A fitted model of one target or several. Answers for several have one more dimension."""
+    """A fitted model of one target or several. Results for several have one more dimension."""
 
     _model: _raysum.Model
     _description: Description
@@ -47,14 +47,14 @@ class FittedModel:
     missing: MissingRule
 
     def _take(self, model: _raysum.Model, several: bool | None = None) -> None:
-        """Makes this the fitted model. Whether its y has two dimensions no file says; if nobody
-        does, they are as many as its targets need.
+        """Makes this the fitted model. `several` is whether y has two dimensions, which a file does
+        not record; by default it has if there are several targets.
         """
         d = self._description = describe(model)
         self._model = model
         schema = d["schema"]
         names = d["column_names"]
-        #: How many columns of X each column of the user's becomes.
+        #: Number of encoded columns of each of the user's columns.
         widths = [1] * d["columns"]
         if schema is not None:
             names = [f["name"] for f in schema["features"]]
@@ -88,7 +88,7 @@ class FittedModel:
         self.log_marginal_likelihood_error_ = self._each(d["likelihood_error"])
         ends = np.cumsum([0, *widths])
         relevance = np.array(d["relevance"])
-        # The columns of a category have one share together; what identifies rows has none.
+        # The encoded columns of a category share one value; an identifier has none.
         groups = [sorted(set(d["groups"][a:b])) for a, b in pairwise(ends)]
         shares = np.stack([relevance[:, group].sum(axis=1) for group in groups], axis=1)
         self.feature_importances_ = shares.mean(axis=0)
@@ -100,21 +100,21 @@ class FittedModel:
             self.relevance_ = {labels[i]: float(shares[0, i]) for i in order}
 
     def _ask(self, X: TableLike) -> tuple[Floats, int]:
-        """The rows as the model works on them, and the number of threads."""
+        """The encoded rows, and the number of threads."""
         check_is_fitted(self)
         return _inputs.features(self, X), _inputs.threads(self.n_jobs)
 
     def _join(self, answers: Sequence[Floats], axis: int = 1) -> Floats:
-        """The answers for each target as one array: y's own shape decides."""
+        """The results of all targets as one array, with the dimensions of y."""
         return np.stack(answers, axis=axis) if self._several else answers[0]
 
     def _each(self, values: list[float]) -> float | Floats:
-        """One number, or an array of one per target: y's own shape decides."""
+        """One number, or an array with one per target, with the dimensions of y."""
         return np.array(values) if self._several else values[0]
 
     def _require(self, what: str, rows: int, numbers: int) -> None:
-        """Raises MemoryError if there is no room for so many numbers for each target, and for the
-        copy that `_join` makes of several."""
+        """Raises MemoryError if there is no memory for this many numbers per row and target, and
+        for the copy that `_join` makes of several targets."""
         copies = 2 if self._several else 1
         total = rows * numbers * self.n_outputs_ * copies
         _raysum.require_memory(f"{what} at {rows} rows", min(total, 2**63))

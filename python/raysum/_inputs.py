@@ -129,14 +129,14 @@ def _with_target(X: Floats, left_out: list[int], y: Floats) -> tuple[Floats, lis
 def _of_all_rows(
     sample_weight: ArrayLike | None, noise_std: ArrayLike | None, count: int
 ) -> tuple[Floats | None, Floats | None]:
-    """Weights and known noise, checked against the number of rows."""
+    """Sample weights and known noise, checked against the number of rows."""
     weights = None if sample_weight is None else _weights(sample_weight, count)
     known = None if noise_std is None else _of_rows(noise_std, count, "noise_std")
     return weights, known
 
 
 def _weights(given: ArrayLike, count: int) -> Floats:
-    """Weights of rows, checked with the messages of scikit-learn's own estimators."""
+    """Sample weights, checked with the messages of scikit-learn's estimators."""
     if isinstance(given, Number):
         given = np.full(count, given)
     weights: Floats = check_array(
@@ -207,7 +207,7 @@ def threads(n_jobs: int | None) -> int:
     """
     cores: int = joblib.cpu_count()
     if n_jobs is not None:
-        # More threads than cores gain nothing, and a thousand of them do harm.
+        # More threads than cores bring no gain, and far more slow the fit down.
         wanted: int = joblib.effective_n_jobs(n_jobs)
         return min(wanted, cores)
     for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS"):

@@ -1,4 +1,4 @@
-"""The methods of a fitted model; `_estimator.py` has those that fit it."""
+"""Predictions, draws and scores of a fitted model."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ class PredictionMixin(FittedModel):
         known = _inputs.noise_of(noise_std, x)
         beyond = [self._model.extrapolation(x, threads)] if return_extrapolation else []
         if return_cov:
-            # The covariance, and what it is made from.
+            # The covariance, and temporary arrays.
             self._require("the covariance of predictions", len(x), 2 * len(x) + 2)
             return (*self._with_covariance(x, threads, known), *beyond)
         only_mean = not return_std and interval is None
@@ -237,7 +237,7 @@ class PredictionMixin(FittedModel):
         means, covariances = [], []
         marginals = self._model.predict(x, threads, known)
         for (mean, covariance), (_, std, _) in zip(self._model.joint(x, threads), marginals):
-            # Of observations, with their noise; squares beyond the largest number are cut to it.
+            # The variance of observations, including noise, limited to the largest float.
             np.fill_diagonal(covariance, np.minimum(std, LARGEST_ROOT) ** 2)
             means.append(mean)
             covariances.append(covariance)
@@ -278,7 +278,7 @@ class PredictionMixin(FittedModel):
         if not (isinstance(n_samples, Integral) and 1 <= int(n_samples) < 2**32):
             raise ValueError(f"n_samples is {n_samples!r}, but must be a number from 1.")
         seed = _inputs.seed(random_state)
-        # The draws, and what they are put together from.
+        # The draws, and temporary arrays.
         self._require(f"{n_samples} draws", len(x), 2 * int(n_samples))
         draws = [f.T for f in self._model.functions(x, int(n_samples), seed, prior, threads)]
         if noise:
@@ -298,7 +298,7 @@ class PredictionMixin(FittedModel):
         sample_weight: ArrayLike | None = None,
         noise_std: ArrayLike | None = None,
     ) -> tuple[Floats, Floats]:
-        """What would have been predicted for each training row without that row.
+        """Leave-one-out predictions of the training rows.
 
         They have a closed form at the same hyperparameters, so the cost is that of a prediction.
         The model does not keep its training rows: pass all of them again, unchanged.
@@ -328,16 +328,16 @@ class PredictionMixin(FittedModel):
         return self._join([mean for mean, _ in answers]), self._join([std for _, std in answers])
 
     def coverage(self, X: TableLike, y: TableLike, levels: ArrayLike = 0.95) -> Coverage:
-        """How often central intervals of given probabilities hold what was observed.
+        """The share of observations inside central intervals of given probabilities.
 
-        At rows that the fit has not seen, a calibrated model has shares close to the levels.
+        On held-out rows a calibrated model has shares close to the levels.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            What was observed there.
+            The observed targets.
         levels : float or array-like of float, default=0.95
             Probabilities of the intervals.
 

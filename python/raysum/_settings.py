@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NAMES = _raysum.names()
 LIMITS = _raysum.limits()
-#: More would be a typing error.
+#: Larger counts are typing errors.
 LARGEST_COUNT = 2**53
 
 
@@ -44,7 +44,7 @@ def _limited(name: str) -> Interval:
 
 #: Parameters that change a part of the preset.
 CHANGES = ["degrees", "kernel", "directions", "ard", "learn_weights", "learn_directions", "engine"]
-#: What scikit-learn checks of each parameter.
+#: Constraints of each parameter, checked by scikit-learn.
 CONSTRAINTS: dict[str, list[Any]] = {
     "model": [_named("model")],
     "n_projections": [_limited("n_projections"), StrOptions({"d"}), None],

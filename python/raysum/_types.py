@@ -1,4 +1,4 @@
-"""Types of what the compiled part takes and returns."""
+"""Types of arguments and results of the compiled part."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from .typing import Floats, SkiOptions
 
-#: X, the targets, the weights of the rows, and the known standard deviations of their noise.
+#: X, the targets, the sample weights, and the known standard deviations of the noise.
 Rows: TypeAlias = tuple[Floats, list[Floats], Floats | None, Floats | None]
-#: The cells of a column: numbers, texts, or the name of a type that is not taken.
+#: The cells of a column: numbers, texts, or the name of an unsupported type.
 Cells: TypeAlias = NDArray[Any] | list[str | None] | str
 #: Name, kind, cells, and whether numbers are floats or the nanoseconds of a unit of dates.
 Column: TypeAlias = tuple[str, str, Cells, int]
-#: Name, values, and whether they came as floats.
+#: Name, values, and whether they were floats.
 Target: TypeAlias = tuple[str, Floats, bool]
 #: Whether it is a warning, and its text.
 Note: TypeAlias = tuple[bool, str]
@@ -23,12 +23,12 @@ Note: TypeAlias = tuple[bool, str]
 Step: TypeAlias = tuple[int, str, int, int, int, float]
 #: Called with a step, the number of all rows, and the share of the work that is done.
 Progress: TypeAlias = Callable[[Step, int, float], object]
-#: Mean, standard deviation, and the ends of an interval if it was asked for.
+#: Mean, standard deviation, and the ends of the interval, if requested.
 Predicted: TypeAlias = tuple[Floats, Floats, tuple[Floats, Floats] | None]
 
 
 class Settings(TypedDict):
-    """What to fit and how; None leaves the preset's own."""
+    """The settings of a fit; None keeps that of the preset."""
 
     model: str
     degrees: str | None

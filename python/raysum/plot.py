@@ -26,7 +26,7 @@ __all__ = ["calibration", "components", "convergence", "relevance"]
 # Okabe and Ito's palette, distinguishable for colour-blind readers.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 GREY = "0.45"
-# More marks than this make a solid bar, and a slow picture.
+# More marks than this form a solid bar and are slow to draw.
 MOST_MARKS = 1000
 
 
@@ -395,7 +395,7 @@ def _labels(names: list[str], most: int) -> list[str]:
 def _target_name(gp: ProjectedAdditiveGPRegressor, target: int) -> str:
     unnamed = "y" if gp.n_outputs_ == 1 else f"target {target}"
     name = gp.target_names_[target] or unnamed
-    # A legend leaves out what begins with an underscore.
+    # A legend omits labels that begin with an underscore.
     return _short(name.lstrip("_"), 24)
 
 

@@ -1,4 +1,4 @@
-"""Types of the arguments and answers of raysum, for annotations.
+"""Types of the arguments and results of raysum, for annotations.
 
 >>> from raysum.typing import Floats, TableLike
 >>> def scaled(X: TableLike, by: float) -> Floats: ...
@@ -81,7 +81,7 @@ MissingRule: TypeAlias = Literal["error", "drop", "mean"]
 
 
 class SkiOptions(TypedDict, total=False):
-    """Settings of the ski engine. What is left out, or None, has its default."""
+    """Settings of the ski engine. Missing keys, or None, have their defaults."""
 
     grid: int | None
     probes: int | None
@@ -91,7 +91,7 @@ class SkiOptions(TypedDict, total=False):
 
 
 class ComponentCurve(NamedTuple):
-    """The function along one direction, as a curve over the rows that it was asked for.
+    """The function along one direction, as a curve over the range of the given rows.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class ComponentCurve(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """How often central intervals hold what was observed.
+    """The share of observations inside central intervals.
 
     Attributes
     ----------

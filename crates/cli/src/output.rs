@@ -84,8 +84,8 @@ pub(crate) fn check_inputs<'a>(
     );
 }
 
-/// What led to an error, from the last step to the first. The library's errors end it: their sentences
-/// hold what the system said.
+/// The causes of an error, from the outermost to the first. The library's errors end the chain:
+/// their messages contain that of the system.
 fn causes(error: &anyhow::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
     let mut told = false;
     error.chain().take_while(move |cause| {
@@ -100,7 +100,7 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     causes(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// Whether the reader of our output went away.
+/// Whether the error is a closed pipe at the reader's end.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     causes(error).any(|cause| {
         let io = cause.downcast_ref::<io::Error>();

@@ -14,13 +14,13 @@ use raysum_table::{
 };
 use std::path::{Path, PathBuf};
 
-/// A table to learn from.
+/// A training table.
 #[derive(Debug)]
 pub(crate) struct TableJob {
     pub(crate) place: InputPath,
     /// The targets, if they are in a separate file.
     pub(crate) y: Option<InputPath>,
-    /// The columns that hold them, as the user names them.
+    /// The columns of targets, sample weights and known noise, as the user names them.
     pub(crate) labels: Labels<String>,
     pub(crate) csv: CsvOptions,
     pub(crate) options: TrainingOptions,

@@ -78,8 +78,8 @@ pub(crate) fn holdout(rows: usize, share: f64, seed: u64) -> Option<Split> {
     Some(Split::new(&permutation(rows, seed, u32::MAX)[..test]))
 }
 
-/// The random numbers of one repeat. The number of the stream keeps them apart from those that a fit
-/// draws from the same seed, and stays as it is: other numbers would mean other folds.
+/// The random numbers of one repeat. The number of the stream keeps them apart from those that a
+/// fit draws from the same seed, and stays as it is: other numbers would mean other folds.
 fn stream(seed: u64, repeat: u32) -> ChaCha8Rng {
     const SPLITS: u64 = 4;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -87,7 +87,7 @@ fn stream(seed: u64, repeat: u32) -> ChaCha8Rng {
     rng
 }
 
-/// Fisher–Yates, written out so that the order stays the same whatever a library does.
+/// Fisher–Yates, written out so that the order does not depend on the version of a library.
 fn permutation(rows: usize, seed: u64, repeat: u32) -> Vec<usize> {
     use rand::Rng;
     let mut rng = stream(seed, repeat);

@@ -1,4 +1,4 @@
-//! The kernel that a sum over ever more directions converges to (the paper's Proposition 1).
+//! The limit of a sum of kernels over many directions (the paper's Proposition 1).
 
 use raysum::SubKernel;
 
@@ -123,7 +123,7 @@ mod tests {
             let (diverse, energy) = (at(Directions::Diverse), at(Directions::Energy));
             assert!(energy * gain < diverse, "d = {d}, J = {j}: {energy} against {diverse}");
         }
-        // And it is no trap in many dimensions.
+        // It also works in many dimensions.
         let at = |kind| rms_error(kind, DirectionLaw::Sphere(20), 160, 20, 2);
         let (random, energy) = (at(Directions::Sphere), at(Directions::Energy));
         assert!(energy * 2.0 < random, "{energy} against {random}");

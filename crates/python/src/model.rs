@@ -377,7 +377,7 @@ impl Model {
         Ok(all.into_iter().map(arrays).collect())
     }
 
-    /// The model after more rows have come in, at the same hyperparameters.
+    /// The model updated with more rows, at the same hyperparameters.
     fn updated(&self, py: Python<'_>, rows: Rows, threads: usize) -> PyResult<Self> {
         let targets = rows.borrow(py, true, |data| {
             self.by_target(py, threads, data, |model, data| {

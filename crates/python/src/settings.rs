@@ -85,7 +85,7 @@ fn parsed<T: FromStr<Err = Error>>(text: Option<&str>) -> Result<Option<T>> {
     text.map(str::parse).transpose()
 }
 
-/// The names that a setting can have, for each setting that has names.
+/// The allowed names of each setting that has names.
 #[pyfunction]
 pub(crate) fn names() -> HashMap<&'static str, Vec<&'static str>> {
     fn firsts<T>(all: &[(&'static str, T)]) -> Vec<&'static str> {

@@ -45,7 +45,7 @@ pub(crate) struct SkiArgs {
 }
 
 impl SkiArgs {
-    /// The changes that were asked for.
+    /// The given changes.
     pub(super) fn patch(&self) -> ConfigPatch {
         ConfigPatch {
             grid: self.grid,
