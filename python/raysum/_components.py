@@ -34,7 +34,7 @@ class ComponentsMixin(FittedModel, TransformerMixin):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to look at.
+            Rows at which to evaluate.
         return_std : bool, default=False
             Also return the standard deviation of each function.
 
@@ -68,7 +68,7 @@ class ComponentsMixin(FittedModel, TransformerMixin):
     def component_curves(
         self, X: TableLike, components: Sequence[int] | None = None, target: int = 0
     ) -> list[ComponentCurve]:
-        """Functions along a single direction, as curves over the range of the rows of X.
+        """Functions of a single direction, as curves over the range of the rows of X.
 
         Functions are relative to their mean over the rows: the data determines their shapes, but
         only the sum of their levels.
@@ -86,8 +86,9 @@ class ComponentsMixin(FittedModel, TransformerMixin):
         Returns
         -------
         curves : list of ComponentCurve
-            Named tuples of `component`, `direction`, `coordinate`, `points`, `mean` and `std`,
-            as `raysum.typing.ComponentCurve` describes them; one for each function, in their order.
+            One per function, in the order of `components`: named tuples of `component`,
+            `direction`, `coordinate`, `points`, `mean` and `std`, which
+            `raysum.typing.ComponentCurve` describes.
 
         See Also
         --------
@@ -115,7 +116,7 @@ class ComponentsMixin(FittedModel, TransformerMixin):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to look at.
+            Rows at which to evaluate.
 
         Returns
         -------
@@ -131,12 +132,12 @@ class ComponentsMixin(FittedModel, TransformerMixin):
         Parameters
         ----------
         input_features : array-like of str or None, default=None
-            Not used; here because scikit-learn has it.
+            Ignored; part of scikit-learn's interface.
 
         Returns
         -------
         names : ndarray of str objects
-            `component0`, …; for several targets with the target's number before it.
+            `component0`, …; for several targets with the number of the target as a prefix.
         """
         check_is_fitted(self)
         names = [f"component{j}" for j in range(len(self.degrees_))]
@@ -150,7 +151,7 @@ class ComponentsMixin(FittedModel, TransformerMixin):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to look at.
+            Rows at which to evaluate.
 
         Returns
         -------

@@ -21,7 +21,7 @@ POINTS = 200
 def curves(
     model: FittedModel, x: Floats, threads: int, components: Sequence[int] | None, target: int
 ) -> list[ComponentCurve]:
-    """The curves of these components, or of those that vary most over the rows."""
+    """The curves of the given components, by default of those that vary most over the rows."""
     if len(x) < 2:
         raise ValueError("X has 1 row, but functions are drawn from one row to the next.")
     if components is None:
@@ -42,7 +42,7 @@ def _most_varying(model: FittedModel, x: Floats, threads: int, target: int) -> l
     one = [j for j, degree in enumerate(model.degrees_) if degree == 1]
     if not one:
         raise ValueError("only functions of one coordinate are drawn; the model has none.")
-    # Rounded, so that functions which are the same stay in their order.
+    # Rounded, so that equal functions stay in their order.
     variance = {j: float(f"{functions[j][0].var():.6g}") for j in one}
     return sorted(one, key=lambda j: -variance[j])[:MOST_COMPONENTS]
 
@@ -70,7 +70,7 @@ def _curve(model: FittedModel, x: Floats, threads: int, j: int, target: int) -> 
 
 
 def _around_its_mean(mean: Floats, covariance: Floats) -> tuple[Floats, Floats]:
-    """A function less its mean over the points behind the first ones, with standard deviations."""
+    """Mean and standard deviation at the first POINTS points, less the mean over the others."""
     less = np.eye(POINTS, len(mean))
     less[:, POINTS:] -= 1 / (len(mean) - POINTS)
     variance = np.einsum("ij,ij->i", less @ covariance, less)
@@ -78,7 +78,7 @@ def _around_its_mean(mean: Floats, covariance: Floats) -> tuple[Floats, Floats]:
 
 
 class _Line(NamedTuple):
-    """The coordinate t of rows along a direction; centre + t · step are rows that have it."""
+    """The coordinate t of rows along a direction; centre + t · step is a row with coordinate t."""
 
     direction: Floats
     coordinate: Floats

@@ -22,7 +22,7 @@ class Ski(TypedDict):
 
 
 class Config(TypedDict):
-    """The settings of a fit, including those of its preset."""
+    """The configuration of a fit: a preset with the changes that were asked for."""
 
     kernel: str
     degrees: str
@@ -42,7 +42,7 @@ class Config(TypedDict):
 
 
 class Feature(TypedDict):
-    """A column of the training table: its kind has a `type`, and fields that depend on it."""
+    """A column of the training table. Its kind has a `type`, and details of that type."""
 
     name: str
     position: int
@@ -80,7 +80,7 @@ class Report(TypedDict):
 
 
 class Hyperparameters(TypedDict):
-    """The hyperparameters, in standardised units."""
+    """The fitted hyperparameters, in standardised units."""
 
     column_length_scales: list[float]
     length_scales: list[float]

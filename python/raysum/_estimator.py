@@ -266,10 +266,10 @@ class ProjectedAdditiveGPRegressor(
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The target, or several.
         sample_weight : array-like of shape (n_samples,), default=None
-            The weight of each row: a row of weight w has the noise variance of a row of weight 1,
-            divided by w. Equal rows count as one row with the sum of their weights, and a common
-            factor on all weights changes nothing but `noise_std_`. Rows of weight 0 are left out;
-            at least two rows must have a weight above 0. Predictions have the average noise
+            Sample weights: the noise variance of a row of weight w is that of a row of weight 1,
+            divided by w. Equal rows are merged into one row with the sum of their weights, and a
+            common factor of all weights changes only `noise_std_`. Rows of weight 0 are left out;
+            at least two rows must have a positive weight. Predictions have the average noise
             variance of the training rows.
         noise_std : float or array-like of shape (n_samples,), default=None
             Known standard deviation of each row's noise, in the target's units; for one target.
@@ -328,7 +328,7 @@ class ProjectedAdditiveGPRegressor(
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            The weight of each row; those of weight 0 are left out.
+            Sample weights; rows of weight 0 are left out.
         noise_std : float or array-like of shape (n_samples,), default=None
             Known standard deviation of each row's noise.
 

@@ -1,4 +1,4 @@
-"""The state of a fitted estimator, and helpers of its methods."""
+"""The state of a fitted estimator, and helpers of the methods that use it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .typing import Floats, MissingRule, TableLike
 
 
 class FittedModel:
-    """A fitted model of one target or several. Results for several have one more dimension."""
+    """A fitted model of one or several targets. Results for several have one more dimension."""
 
     _model: _raysum.Model
     _description: Description
@@ -109,7 +109,7 @@ class FittedModel:
         return np.stack(answers, axis=axis) if self._several else answers[0]
 
     def _each(self, values: list[float]) -> float | Floats:
-        """One number, or an array with one per target, with the dimensions of y."""
+        """A number, or an array with one per target if y has two dimensions."""
         return np.array(values) if self._several else values[0]
 
     def _require(self, what: str, rows: int, numbers: int) -> None:

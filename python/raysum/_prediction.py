@@ -344,8 +344,8 @@ class PredictionMixin(FittedModel):
         Returns
         -------
         coverage : Coverage
-            A named tuple of `levels`, the `shares` of rows inside the intervals, and `n_samples`,
-            as `raysum.typing.Coverage` describes it.
+            A named tuple of `levels`, `shares` and `n_samples`, which `raysum.typing.Coverage`
+            describes.
 
         See Also
         --------

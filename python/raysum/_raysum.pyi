@@ -12,6 +12,7 @@ __all__ = [
     "TrainingFrame",
     "fit",
     "leave",
+    "limits",
     "names",
     "not_finite",
     "preset",

@@ -21,14 +21,14 @@ Target: TypeAlias = tuple[str, Floats, bool]
 Note: TypeAlias = tuple[bool, str]
 #: Target, phase, rows, number of the search, evaluation, objective.
 Step: TypeAlias = tuple[int, str, int, int, int, float]
-#: Called with a step, the number of all rows, and the share of the work that is done.
+#: Called with a step, the total number of rows, and the share of the work that is done.
 Progress: TypeAlias = Callable[[Step, int, float], object]
 #: Mean, standard deviation, and the ends of the interval, if requested.
 Predicted: TypeAlias = tuple[Floats, Floats, tuple[Floats, Floats] | None]
 
 
 class Settings(TypedDict):
-    """The settings of a fit; None keeps that of the preset."""
+    """The settings of a fit; None keeps the value of the preset."""
 
     model: str
     degrees: str | None

@@ -1,4 +1,4 @@
-"""Types of the arguments and results of raysum, for annotations.
+"""Types of arguments and results, for annotations.
 
 >>> from raysum.typing import Floats, TableLike
 >>> def scaled(X: TableLike, by: float) -> Floats: ...
@@ -81,7 +81,7 @@ MissingRule: TypeAlias = Literal["error", "drop", "mean"]
 
 
 class SkiOptions(TypedDict, total=False):
-    """Settings of the ski engine. Missing keys, or None, have their defaults."""
+    """Settings of the ski engine; None, or no entry, stands for the default."""
 
     grid: int | None
     probes: int | None
@@ -91,21 +91,22 @@ class SkiOptions(TypedDict, total=False):
 
 
 class ComponentCurve(NamedTuple):
-    """The function along one direction, as a curve over the range of the given rows.
+    """The function along one direction, as a curve over the range of given rows.
 
     Attributes
     ----------
     component : int
-        Number of the sub-kernel, as in `components`.
+        Index of the function in `components`.
     direction : ndarray of shape (len(encoded_names_),)
-        The direction. Where it is a single column, only that entry is not 0.
+        The direction, divided by the length-scales of the columns where the model has `ard`.
+        The direction of a single column has one entry that is not 0, of any value.
     coordinate : ndarray of shape (n_samples,)
-        The rows' coordinates along it: the column in its own units where the direction is a single
-        column, otherwise the projection of the standardised columns onto `direction`.
+        Coordinate of each row: the value of the column if the direction has only one, otherwise
+        the projection of the standardised columns onto `direction`.
     points : ndarray of shape (n_points,)
-        Coordinates from the least to the greatest of the rows, evenly spaced.
+        Evenly spaced coordinates from the smallest to the largest of the rows.
     mean : ndarray of shape (n_points,)
-        The function there, less its mean over the rows, in the target's units.
+        The function at `points`, less its mean over the rows, in the target's units.
     std : ndarray of shape (n_points,)
         Standard deviation of that difference.
     """
@@ -119,16 +120,16 @@ class ComponentCurve(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """The share of observations inside central intervals.
+    """Coverage of central intervals.
 
     Attributes
     ----------
     levels : ndarray of shape (n_levels,)
         Probabilities of the intervals.
     shares : ndarray of shape (n_levels,) or (n_levels, n_outputs)
-        Share of the rows inside the interval of each level.
+        Share of observations inside the interval of each level.
     n_samples : int
-        Number of rows: those without a missing value.
+        Number of rows, without those that have missing values.
     """
 
     levels: Floats
