@@ -46,89 +46,18 @@ fn fails(folder: &Folder, line: &str, code: i32, says: &str) {
     assert!(folder.snapshot() == before, "{line}: the files in the folder are others");
 }
 
+/// Here and not on the list of messages, which leaves the usage out.
 #[test]
-fn wrong_command_lines() {
-    let folder = prepared();
-    for (line, says) in [
-        ("", "Usage: raysum"),
-        ("fly", "unrecognized subcommand 'fly'"),
-        ("fit", "required arguments"),
-        ("fit good.csv -o old.raysum", "--target <COLUMN>"),
-        ("fit good.csv -t y --shape round", "unexpected argument '--shape'"),
-        ("fit good.csv -t y -m svm", "unknown model 'svm'; known are: dpa-ard, "),
-        ("fit good.csv -t y --kernel gauss", "unknown kernel 'gauss'; known are: rbf, "),
-        ("fit good.csv -t y --directions north", "'north'; known are: "),
-        ("fit good.csv -t y --optimizer sgd", "unknown optimizer 'sgd'; known are: lbfgs, adam"),
-        ("fit good.csv -t y --degrees 3", "'3' does not describe degrees"),
-        ("fit good.csv -t y --degrees 0x1", "'0x1' does not describe degrees"),
-        ("fit good.csv -t y -J 0", "write a number from 1 to 1000000, or d"),
-        ("fit good.csv -t y -J 3 --degrees 3x1", "cannot be used with"),
-        ("fit good.csv -t y --noise-bounds 2", "write two numbers"),
-        ("fit good.csv -t y --noise-bounds 2,1", "write two numbers"),
-        ("fit good.csv -t y --holdout 1", "must be from 0 to 0.9"),
-        ("fit good.csv -t y --starts 0", "must be a whole number from 1 to 4294967295"),
-        ("fit good.csv -t y --threads 0", "must be a whole number from 1 to 4294967295"),
-        ("fit good.csv -t y --max-evaluations 0", "must be a whole number from 1 to 4294967295"),
-        (
-            "fit good.csv -t y --seed -1",
-            "invalid value '-1' for '--seed <SEED>': must be a whole number from 0 to 18446744073709551615",
-        ),
-        ("fit good.csv -t y --missing guess", "possible values: error, drop, mean"),
-        ("fit good.csv -t y --header maybe", "possible values: yes, no"),
-        ("evaluate good.csv -t y --folds 1", "must be a whole number from 2 to 4294967295"),
-        ("evaluate good.csv -t y -m gam,svm", "unknown model 'svm'"),
-        ("predict good.raysum", "required arguments"),
-        ("predict good.raysum good.csv --level 1.5", "must be between 0 and 1"),
-        ("predict good.raysum good.csv --level 0", "must be between 0 and 1"),
-        ("predict good.raysum good.csv --level NaN", "must be between 0 and 1"),
-        ("predict good.raysum good.csv --level high", "not a number; must be between 0 and 1"),
-    ] {
-        fails(&folder, line, 2, says);
-    }
+fn no_command_at_all() {
+    fails(&prepared(), "", 2, "Usage: raysum");
 }
 
+/// Here and not on the list of messages: the residual it names may differ from machine to machine.
 #[test]
-fn commands_that_do_not_suit_the_table() {
-    let folder = prepared();
-    for (line, says) in [
-        ("fit none.csv -t y", "none.csv does not exist"),
-        ("fit taken -t y", "taken is a directory, not a table"),
-        ("fit good.csv/x.csv -t y", "good.csv/x.csv cannot be read"),
-        ("fit - -t y", "standard input is empty"),
-        ("fit good.csv -t price", "no column 'price' (columns: 'a', 'b', 'c', 'y')"),
-        ("fit good.csv -t Y", "no column 'Y'; did you mean 'y'?"),
-        ("fit good.csv -t 4", "no column 4: the file has 4 columns, counted from 0"),
-        ("fit good.csv -t -5", "no column -5: the file has 4 columns"),
-        ("fit good.csv -t y --drop d", "no column 'd'"),
-        ("fit good.csv -t y --drop y", "the target 'y' cannot be dropped"),
-        ("fit good.csv -t y --drop a,b,c", "no columns are left to predict 'y' from"),
-        ("fit good.csv -t y --header no", "the file has no header line"),
-        ("fit good.csv -t y --kernel cosine --degrees 1x2", "in one dimension only, not in 2"),
-        ("fit good.csv -t y --directions axes --degrees 9x1", "9 axes, but X has 3 columns"),
-        ("fit good.csv -t y --grid 64", "--grid is a setting of the ski engine; add --engine ski"),
-        ("fit good.csv -t y --engine ski --grid 9", "the grid is 9, but must be 16 points or more"),
-        (
-            "fit good.csv -t y --engine ski --probes 1",
-            "the number of probes is 1, but must be 2 or more, and at most 10,000",
-        ),
-        ("fit good.csv -t y --engine ski --cg-tolerance 0", "0, but must be between 0 and 1"),
-        ("fit good.csv -t y --engine ski -m imq-ard", "not imq of degree 3; use the dense engine"),
-        (
-            "fit good.csv -t y --engine ski --cg-iterations 1 --cg-tolerance 1e-14",
-            "conjugate gradients did not converge: after 1 iterations",
-        ),
-        ("evaluate good.csv -t y --folds 21", "21 folds need more rows than the 20 there are"),
-        ("evaluate none.csv -t y", "none.csv does not exist"),
-        ("predict good.raysum none.csv", "none.csv does not exist"),
-        ("predict good.raysum taken", "taken is a directory, not a table"),
-    ] {
-        let output = match line.split_once(' ') {
-            Some(("fit", _)) => "-o old.raysum",
-            Some(("predict", _)) => "-o old.csv",
-            _ => "",
-        };
-        fails(&folder, &format!("{line} {output}"), 1, says);
-    }
+fn a_solve_that_does_not_converge() {
+    let line =
+        "fit good.csv -t y --engine ski --cg-iterations 1 --cg-tolerance 1e-14 -o old.raysum";
+    fails(&prepared(), line, 1, "conjugate gradients did not converge: after 1 iterations");
 }
 
 #[test]

@@ -88,6 +88,19 @@ fn imports_point_backwards() {
     assert!(imports > 30, "only {imports} imports were seen");
 }
 
+/// The map in CONTRIBUTING has the same modules in the same order.
+#[test]
+fn the_map_for_contributors_has_this_order() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CONTRIBUTING.md");
+    let text = std::fs::read_to_string(root).unwrap();
+    let map = text.split("| `crates/raysum/src/` |").nth(1).unwrap();
+    let rows = map.lines().skip(2).take_while(|line| line.starts_with("| `"));
+    let mut modules: Vec<&str> =
+        rows.map(|row| row[3..].split(['.', '/', '`']).next().unwrap()).collect();
+    modules.dedup();
+    assert_eq!(modules, ORDER[..ORDER.len() - 1]);
+}
+
 /// The order inside `engine/`. Files in one group know nothing of one another.
 const ENGINE_ORDER: [&[&str]; 11] = [
     &["prior"],

@@ -123,7 +123,7 @@ fn functions_of_the_posterior_have_its_mean_and_covariance() {
             let m = model(engine, kernel, degrees, 90, d);
             let x = places(d);
             let (mean, covariance) = m.joint(&x).unwrap();
-            let samples = many(10_000, &x, |count, seed| m.functions(count, seed).unwrap());
+            let samples = many(2_500, &x, |count, seed| m.functions(count, seed).unwrap());
             let name = format!("{engine:?} {} {degrees}", kernel.name());
             check_law(&name, &samples, &mean, &covariance, 4.5);
         }

@@ -37,7 +37,7 @@ fn fits_are_the_same_to_the_bit() {
         let (x, y) = table(n, 5);
         let config = with(Config::preset(preset).unwrap(), |c| {
             c.engine = engine;
-            c.max_evaluations = Some(5);
+            c.max_evaluations = Some(3);
         });
         let store = stored(&x);
         let fit = |x: MatrixRef<'_>, y: &[f64]| config.fit(&Dataset::new(x, y).unwrap()).unwrap();

@@ -26,15 +26,42 @@ fn posteriors_agree_with_the_dense_engine() {
     }
 }
 
-/// The same, with tolerances that shrink as the third power of the spacing.
+/// The same on given grids, with about three times the largest differences that were found there. They
+/// shrink with the spacing, most of them as its third power or faster.
 #[test]
 fn finer_grids_agree_better() {
+    let coarse = Tolerances {
+        mean: 1.1e-2,
+        deviation: 1.3e-2,
+        covariance: 6e-4,
+        component: 9e-3,
+        slope: 0.16,
+        outside: 1.3e-2,
+        left_out: 0.8,
+    };
+    let medium = Tolerances {
+        mean: 8e-4,
+        deviation: 8e-4,
+        covariance: 6e-5,
+        component: 5e-4,
+        slope: 5e-2,
+        outside: 2e-3,
+        left_out: 4.5e-2,
+    };
+    let fine = Tolerances {
+        mean: 1.1e-4,
+        deviation: 5e-5,
+        covariance: 6e-6,
+        component: 1.4e-4,
+        slope: 1.2e-2,
+        outside: 7e-4,
+        left_out: 3.2e-3,
+    };
     for case in cases().iter().filter(|c| c.prior.kernel.degrees.iter().all(|d| *d == 1)) {
         let (_, dense) = case.dense().posterior(&case.prior).unwrap();
-        for (nodes, factor) in [(128, 1500.0), (256, 190.0), (512, 24.0)] {
+        for (nodes, tolerances) in [(128, &coarse), (256, &medium), (512, &fine)] {
             let (_, ski) = case.ski(with_grid(nodes)).posterior(&case.prior).unwrap();
-            let tolerances = Tolerances { slope: 1e-3, ..Tolerances::default() };
-            compare(case, dense.as_ref(), ski.as_ref(), &tolerances.times(factor));
+            compare(case, dense.as_ref(), ski.as_ref(), tolerances);
         }
     }
 }
@@ -120,7 +147,8 @@ fn the_estimate_moves_with_its_gradient() {
     let difference = (at(1e-3) - at(-1e-3)) / 2e-3;
     let views = e.views.weights().iter().zip(case.prior.kernel.views.weights());
     let slope: f64 = views.map(|(g, w)| g * w).sum();
-    assert!((difference - slope).abs() < 0.1 * slope.abs(), "{difference} and {slope}");
+    // They are 0.8 % apart: both are estimates.
+    assert!((difference - slope).abs() < 0.02 * slope.abs(), "{difference} and {slope}");
 }
 
 #[test]
@@ -172,20 +200,22 @@ fn predictions_leave_the_grid_without_a_seam() {
     }
 }
 
+/// Outliers make the grids coarse, and a kernel with a kink suffers most: its likelihood is 34 nats below
+/// −2,562, that of the smoother one 1 nat below −4,419. The bounds allow for one standard error more.
 #[test]
 fn rough_kernels_come_close() {
-    for kernel in [SubKernel::Matern12, SubKernel::Matern32] {
+    for (kernel, nats, mean, deviation) in
+        [(SubKernel::Matern12, 38.0, 0.05, 0.007), (SubKernel::Matern32, 2.5, 0.01, 2e-4)]
+    {
         let case = case("rough", 1500, 3, kernel, &[1; 4], 24);
         let (lml, dense) = case.dense().posterior(&case.prior).unwrap();
         let (value, ski) = case.ski(SkiOptions::default()).posterior(&case.prior).unwrap();
         let (f, g) = (dense.marginals(&case.inside), ski.marginals(&case.inside));
         let gap = largest_difference(&f.mean, &g.mean);
-        // A third of the noise's standard deviation, where outliers make a grid coarse.
-        assert!(gap < 0.05, "{kernel:?}: means {gap} apart");
+        assert!(gap < mean, "{kernel:?}: means {gap} apart");
         let gap = largest_difference(&std(&f.variance), &std(&g.variance));
-        assert!(gap < 0.02, "{kernel:?}: deviations {gap} apart");
-        let error = ski.standard_error();
-        assert!((value - lml).abs() < 0.02 * 1500.0 + 3.0 * error, "{value} ± {error}, {lml}");
+        assert!(gap < deviation, "{kernel:?}: deviations {gap} apart");
+        assert!((value - lml).abs() < nats, "{kernel:?}: {value}, {lml}");
     }
 }
 
