@@ -18,9 +18,6 @@ mod tensor;
 mod tiles;
 pub(crate) mod weight;
 
-#[cfg(test)]
-mod tests;
-
 pub(crate) use observations::Observations;
 pub(crate) use path::Draw;
 pub(crate) use prior::{AdditiveKernel, Prior};
@@ -48,3 +45,6 @@ pub(crate) fn load(
         other => Err(format!("unknown engine '{other}'")),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -48,6 +48,12 @@ fn is_test(path: &Path) -> bool {
     path.with_extension("").components().any(|part| part.as_os_str() == "tests")
 }
 
+/// A file without the unit tests at its end, which may use anything.
+fn without_tests(text: &str) -> String {
+    let text = text.replace("#[cfg(test)]\nmod tests;\n", "");
+    text.split("#[cfg(test)]").next().unwrap().to_owned()
+}
+
 fn place(module: &str) -> usize {
     let found = ORDER.iter().position(|m| *m == module);
     found.unwrap_or_else(|| panic!("module '{module}' has no place in the order"))
@@ -67,8 +73,7 @@ fn imports_point_backwards() {
         let first = inside.components().next().unwrap().as_os_str().to_str().unwrap();
         let own = place(first.trim_end_matches(".rs"));
         let text = std::fs::read_to_string(&path).unwrap();
-        // Tests at the end of a file may use anything.
-        let code = text.split("#[cfg(test)]").next().unwrap();
+        let code = without_tests(&text);
         for line in code.lines().filter(|l| !l.trim_start().starts_with("//")) {
             for part in line.split("crate::").skip(1) {
                 let module: String =
@@ -168,8 +173,8 @@ fn engine_names(code: &str, module: &[&str]) -> Vec<String> {
 
 fn code_of(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
-    let code = text.split("#[cfg(test)]").next().unwrap().lines();
-    code.filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+    let code = without_tests(&text);
+    code.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
