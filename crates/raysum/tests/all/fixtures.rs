@@ -50,7 +50,7 @@ fn models() -> Vec<(&'static str, Vec<Model>)> {
             "products",
             fit(
                 with(few("rpa-1", EngineChoice::Weight), |c| {
-                    c.degrees = "1x1,1x2".parse().unwrap()
+                    c.degrees = "1x1,1x2".parse().unwrap();
                 }),
                 &data,
             ),
