@@ -95,13 +95,28 @@ def _line(model: FittedModel, x: Floats, j: int, target: int) -> _Line:
         column = int(np.flatnonzero(direction)[0])
         centre[column] = 0.0
         return _Line(direction, x[:, column], centre, (direction != 0).astype(float))
-    if model._description["config"]["ard"]:
-        direction = direction / _of_target(model.length_scales_, target, 1)
+    if model._description["config"]["columns_scale"] != "standard":
+        raise ValueError(
+            f"component {j} is a function of several columns by their ranks, along which there is "
+            "no straight line; functions of one column can be drawn."
+        )
+    scales_of_columns = _column_length_scales(model, j, target)
+    if scales_of_columns is not None:
+        direction = direction / scales_of_columns
     # A column that was constant in the fit does not affect a row's coordinate.
     direction = np.where(scale > 0, direction, 0.0)
     scale = np.where(scale > 0, scale, 1.0)
     step = direction * scale / (direction @ direction or 1.0)
     return _Line(direction, (x - centre) @ (direction / scale), centre, step)
+
+
+def _column_length_scales(model: FittedModel, j: int, target: int) -> Floats | None:
+    """The length-scale of each column, if the term of this component has one per column."""
+    for config, term in zip(model._description["config"]["terms"], model._terms[target]):
+        if j < len(term.degrees):
+            return term.length_scales if config["length_scales"] == "columns" else None
+        j -= len(term.degrees)
+    return None
 
 
 def _of_target(values: Floats, target: int, dimensions: int) -> Floats:

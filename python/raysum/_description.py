@@ -21,15 +21,23 @@ class Ski(TypedDict):
     exact_variance: bool
 
 
-class Config(TypedDict):
-    """The configuration of a fit: a preset with the changes that were asked for."""
+class Term(TypedDict):
+    """The configuration of a term. Its length-scales are those of columns, projections or
+    directions, a common one, or fixed."""
 
     kernel: str
     degrees: str
     directions: str
-    ard: bool
+    length_scales: str
     learn_weights: bool
-    learn_directions: bool
+
+
+class Config(TypedDict):
+    """The configuration of a fit: a preset with the changes that were asked for."""
+
+    terms: list[Term]
+    prior: str
+    columns_scale: str
     shrinkage: str
     engine: str
     ski: Ski
@@ -73,18 +81,25 @@ class Report(TypedDict):
     evaluations: int
     hit_limit: bool
     unconverged: int
+    rough: bool
     log_marginal_likelihood: float
     rows: int
     copies: float
     shrinkage: float | None
 
 
-class Hyperparameters(TypedDict):
-    """The fitted hyperparameters, in standardised units."""
+class TermHyperparameters(TypedDict):
+    """The fitted hyperparameters of a term, in standardised units."""
 
     column_length_scales: list[float]
     length_scales: list[float]
     variances: list[float]
+
+
+class Hyperparameters(TypedDict):
+    """The fitted hyperparameters, in standardised units."""
+
+    terms: list[TermHyperparameters]
     noise_variance: float
     mean: float
 
@@ -100,7 +115,7 @@ class Description(TypedDict):
     config: Config
     engine: str
     features: int | None
-    degrees: list[int]
+    degrees: list[list[int]]
     columns_scales: list[ColumnScale]
     groups: list[int]
     reports: list[Report]

@@ -18,9 +18,11 @@ from ._components import ComponentsMixin
 from ._prediction import PredictionMixin
 from ._progress import reporting
 from .typing import (
+    ColumnsScaleName,
     DirectionsName,
     EngineName,
     KernelName,
+    LengthScalePriorName,
     MissingRule,
     ModelName,
     OptimizerName,
@@ -57,9 +59,13 @@ class ProjectedAdditiveGPRegressor(
     model : str, default="dpa-ard"
         A configuration by name: "dpa-ard" (as many diverse directions as there are columns, from 20
         to 100, and a length-scale per column), "ppr" (learned directions), "rpa-ard", "dpa",
-        "rpa-1", "rpa-2", "rpa-3", "single-rp", "gam" (one function per column), "rbf-ard" and
-        "imq-ard" (all columns in one kernel), "dpa-ard-ski" and "rpa-1-ski". The parameters below
-        change parts of it; None keeps that of the model.
+        "rpa-1", "rpa-2", "rpa-3", "single-rp", "gam" (one function per column), "linear" (ridge
+        regression), "rbf", "matern12", "matern32", "matern52", "imq" (all columns in one kernel,
+        one length-scale), "rbf-ard", "imq-ard", "matern12-ard", "matern32-ard", "matern52-ard" (a
+        length-scale per column), "dpa-ard-ski" and "rpa-1-ski"; or a sum of them, such as
+        "linear+gam:matern52+dpa-ard", whose terms have variances and length-scales of their own,
+        and behind a colon a kernel of their own. The parameters below change parts of a model that
+        is no sum; None keeps that of the model.
     n_projections : int or "d", default=None
         Number of one-dimensional projections; "d" for as many as there are columns.
     degrees : str or list of int, default=None
@@ -76,6 +82,13 @@ class ProjectedAdditiveGPRegressor(
         Learn a mixing weight per sub-kernel, if there are several; otherwise all are equal.
     learn_directions : bool, default=None
         Learn the directions, too, starting from those chosen; `ard` must be False.
+    columns_scale : {"standard", "ranks"}, default="standard"
+        How columns are scaled: to mean 0 and standard deviation 1, or by their ranks to normal
+        scores, for columns with heavy tails or outliers.
+    length_scale_prior : {"flat", "log-normal"}, default=None
+        The prior of the length-scales: none, or a log-normal one around a value that grows with the
+        square root of the number of columns in a kernel. By default the paper's models have none,
+        the others and sums have one.
     shrinkage : {"auto", "none"} or float, default="auto"
         How length-scales are shrunk towards each other where rows are few. With "auto", held-out
         rows choose if there are fewer than 20 rows per length-scale; "none" is the paper's
@@ -139,6 +152,10 @@ class ProjectedAdditiveGPRegressor(
         share of the sum over columns. An ndarray of one share per target, if y has two dimensions.
     feature_importances_ : ndarray of shape (n_features_in_,)
         The same in the order of the columns, as scikit-learn names it; the mean over targets.
+    terms_ : list of FittedTerm
+        The terms of the model, with name, kernel, degrees, directions, length-scales and variances
+        of each; one such list per target, if y has two dimensions. The arrays below have those of
+        all terms, one after another.
     directions_ : ndarray of shape (n_directions, len(encoded_names_))
         The projections; a sub-kernel of degree D has D rows. This and the following arrays have a
         leading dimension for the targets, if y has two dimensions.
@@ -146,7 +163,7 @@ class ProjectedAdditiveGPRegressor(
         The degree of each sub-kernel.
     length_scales_ : ndarray
         In standardised units: one per column where the model has `ard`, else one per row of
-        `directions_`.
+        `directions_`, or a common one.
     weights_ : ndarray of shape (n_components,)
         The mixing weight of each sub-kernel: its share of the prior variance.
     scale_ : float or ndarray of shape (n_outputs_,)
@@ -199,7 +216,7 @@ class ProjectedAdditiveGPRegressor(
 
     def __init__(
         self,
-        model: ModelName = "dpa-ard",
+        model: ModelName | str = "dpa-ard",
         *,
         n_projections: int | Literal["d"] | None = None,
         degrees: str | Sequence[int] | NDArray[np.integer] | None = None,
@@ -208,6 +225,8 @@ class ProjectedAdditiveGPRegressor(
         ard: bool | None = None,
         learn_weights: bool | None = None,
         learn_directions: bool | None = None,
+        columns_scale: ColumnsScaleName = "standard",
+        length_scale_prior: LengthScalePriorName | None = None,
         shrinkage: Literal["auto", "none"] | float = "auto",
         engine: EngineName | None = None,
         ski: SkiOptions | None = None,
@@ -230,6 +249,8 @@ class ProjectedAdditiveGPRegressor(
         self.ard = ard
         self.learn_weights = learn_weights
         self.learn_directions = learn_directions
+        self.columns_scale = columns_scale
+        self.length_scale_prior = length_scale_prior
         self.shrinkage = shrinkage
         self.engine = engine
         self.ski = ski
@@ -393,8 +414,14 @@ class ProjectedAdditiveGPRegressor(
         return estimator
 
     def _warn(self) -> None:
-        """Warns if the search did not converge."""
+        """Warns if the search did not converge, or was bound by its cost."""
         reports = self._description["reports"]
+        if any(report["rough"] for report in reports):
+            warnings.warn(
+                "the functions are as rough as is affordable for this many rows; if columns have "
+                "heavy tails, columns_scale='ranks' often helps",
+                stacklevel=3,
+            )
         if any(report["hit_limit"] for report in reports):
             warnings.warn(
                 "the search ended at its limit of evaluations; raise max_evaluations",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -10,8 +10,28 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from . import _inputs, _raysum
-from ._description import Description, describe
-from .typing import Floats, MissingRule, TableLike
+from ._description import Description, TermHyperparameters, describe
+from .typing import FittedTerm, Floats, MissingRule, TableLike
+
+
+def _fitted_terms(
+    d: Description, directions: list[Floats], found: list[TermHyperparameters]
+) -> list[FittedTerm]:
+    """The terms of one target."""
+    written = (d["preset"] or "").split("+")
+    configs = d["config"]["terms"]
+    named = len(written) == len(configs) and all(written)
+    return [
+        FittedTerm(
+            name=written[t] if named else configs[t]["kernel"],
+            kernel=configs[t]["kernel"],
+            degrees=d["degrees"][t],
+            directions=directions[t],
+            length_scales=np.array(h["column_length_scales"] or h["length_scales"]),
+            variances=np.array(h["variances"]),
+        )
+        for t, h in enumerate(found)
+    ]
 
 
 class FittedModel:
@@ -20,6 +40,8 @@ class FittedModel:
     _model: _raysum.Model
     _description: Description
     _noise_stds: list[float]
+    #: The terms of each target.
+    _terms: list[list[FittedTerm]]
     #: Whether y has two dimensions.
     _several: bool
 
@@ -30,6 +52,7 @@ class FittedModel:
     target_names_: list[str | None]
     relevance_: dict[str, float] | dict[str, Floats]
     feature_importances_: Floats
+    terms_: list[FittedTerm] | list[list[FittedTerm]]
     directions_: Floats
     degrees_: list[int]
     length_scales_: Floats
@@ -75,12 +98,15 @@ class FittedModel:
         self.n_iter_ = np.array(evaluations) if self._several else evaluations[0]
         chosen = [report["shrinkage"] for report in d["reports"]]
         self.shrinkage_ = chosen if self._several else chosen[0]
-        self.directions_ = self._join(model.directions(), axis=0)
-        self.degrees_ = d["degrees"]
-        found = d["hyperparameters"]
-        scales = [h["column_length_scales"] or h["length_scales"] for h in found]
-        self.length_scales_ = self._join([np.array(each) for each in scales], axis=0)
-        variances = [np.array(h["variances"]) for h in found]
+        self._terms = [
+            _fitted_terms(d, directions, found["terms"])
+            for directions, found in zip(model.directions(), d["hyperparameters"])
+        ]
+        self.terms_ = self._terms if self._several else self._terms[0]
+        self.directions_ = self._over_terms(lambda term: term.directions)
+        self.degrees_ = [degree for term in d["degrees"] for degree in term]
+        self.length_scales_ = self._over_terms(lambda term: term.length_scales)
+        variances = [np.concatenate([term.variances for term in each]) for each in self._terms]
         self.scale_ = self._each([each.sum() for each in variances])
         self.weights_ = self._join([each / each.sum() for each in variances], axis=0)
         self.noise_std_ = self._each(d["noise_std"])
@@ -98,6 +124,10 @@ class FittedModel:
             self.relevance_ = {labels[i]: shares[:, i] for i in order}
         else:
             self.relevance_ = {labels[i]: float(shares[0, i]) for i in order}
+
+    def _over_terms(self, of: Callable[[FittedTerm], Floats]) -> Floats:
+        """An array of each term, one after another, for each target."""
+        return self._join([np.concatenate([of(term) for term in each]) for each in self._terms], 0)
 
     def _ask(self, X: TableLike) -> tuple[Floats, int]:
         """The encoded rows, and the number of threads."""

@@ -33,6 +33,14 @@ def _named(kind: str) -> StrOptions:
     return StrOptions(set(NAMES[kind]))
 
 
+class _Model(StrOptions):
+    """The name of a model, or a sum of them, whose terms the compiled part checks."""
+
+    def is_satisfied_by(self, val: object) -> bool:
+        terms = isinstance(val, str) and ("+" in val or ":" in val)
+        return terms or bool(super().is_satisfied_by(val))
+
+
 def _count(least: int, most: int = LARGEST_COUNT) -> Interval:
     return Interval(Integral, least, most, closed="both")
 
@@ -42,11 +50,11 @@ def _limited(name: str) -> Interval:
     return _count(least, LARGEST_COUNT if most is None else most)
 
 
-#: Parameters that change a part of the preset.
-CHANGES = ["degrees", "kernel", "directions", "ard", "learn_weights", "learn_directions", "engine"]
+#: Parameters that change a part of a preset of one term.
+CHANGES = ["degrees", "kernel", "directions", "learn_weights"]
 #: Constraints of each parameter, checked by scikit-learn.
 CONSTRAINTS: dict[str, list[Any]] = {
-    "model": [_named("model")],
+    "model": [_Model(set(NAMES["model"]))],
     "n_projections": [_limited("n_projections"), StrOptions({"d"}), None],
     "degrees": [str, "array-like", None],
     "kernel": [_named("kernel"), None],
@@ -54,6 +62,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "ard": ["boolean", None],
     "learn_weights": ["boolean", None],
     "learn_directions": ["boolean", None],
+    "columns_scale": [_named("columns_scale")],
+    "length_scale_prior": [_named("length_scale_prior"), None],
     "shrinkage": [StrOptions({"auto", "none"}), Interval(Real, 0, None, closed="left")],
     "engine": [_named("engine"), None],
     "ski": [dict, None],
@@ -97,6 +107,8 @@ def settings(estimator: ProjectedAdditiveGPRegressor) -> Settings:
         "ard": _flag(e.ard),
         "learn_weights": _flag(e.learn_weights),
         "learn_directions": _flag(e.learn_directions),
+        "columns_scale": e.columns_scale,
+        "length_scale_prior": e.length_scale_prior,
         "shrinkage": _shrinkage(e.shrinkage),
         "engine": e.engine,
         "optimizer": e.optimizer,
@@ -113,14 +125,17 @@ def settings(estimator: ProjectedAdditiveGPRegressor) -> Settings:
 def parameters(description: _description.Description) -> dict[str, Any]:
     """The parameters of a model's fit: a preset, and differences from it."""
     config = description["config"]
-    name = description["preset"]
-    name = name if name in NAMES["model"] else "dpa-ard"
+    name = description["preset"] or "dpa-ard"
     usual = _description.preset(name)
     found: dict[str, Any] = {"model": name}
-    own, of_preset = dict(config), dict(usual)
-    for key in CHANGES:
-        if own[key] != of_preset[key]:
-            found[key] = own[key]
+    if config["engine"] != usual["engine"]:
+        found["engine"] = config["engine"]
+    if config["prior"] != usual["prior"]:
+        found["length_scale_prior"] = config["prior"]
+    found["columns_scale"] = config["columns_scale"]
+    # A sum has no changes to its terms.
+    if config["terms"] != usual["terms"]:
+        found.update(_changes(config["terms"][0], usual["terms"][0]))
     if config["ski"] != usual["ski"]:
         ski = config["ski"]
         values = (ski[key] for key in ("grid", "probes", "tolerance", "iterations"))
@@ -134,6 +149,19 @@ def parameters(description: _description.Description) -> dict[str, Any]:
     found["n_restarts"] = config["starts"] - 1
     found["noise_bounds"] = tuple(config["noise_bounds"])
     found["random_state"] = config["seed"]
+    return found
+
+
+def _changes(term: _description.Term, usual: _description.Term) -> dict[str, Any]:
+    """The parameters that make this term of a preset's."""
+    own, of_preset = dict(term), dict(usual)
+    found: dict[str, Any] = {key: own[key] for key in CHANGES if own[key] != of_preset[key]}
+    scales, others = term["length_scales"], usual["length_scales"]
+    if scales != others:
+        if "directions" in (scales, others):
+            found["learn_directions"] = scales == "directions"
+        if "columns" in (scales, others):
+            found["ard"] = scales == "columns"
     return found
 
 

@@ -37,6 +37,8 @@ class Settings(TypedDict):
     ard: bool | None
     learn_weights: bool | None
     learn_directions: bool | None
+    columns_scale: str
+    length_scale_prior: str | None
     shrinkage: str
     engine: str | None
     optimizer: str

@@ -12,13 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "ColumnsScaleName",
     "ComponentCurve",
     "Coverage",
     "DataFrame",
     "DirectionsName",
     "EngineName",
+    "FittedTerm",
     "Floats",
     "KernelName",
+    "LengthScalePriorName",
     "MissingRule",
     "ModelName",
     "OptimizerName",
@@ -70,14 +73,41 @@ ModelName: TypeAlias = Literal[
     "gam",
     "rbf-ard",
     "imq-ard",
+    "linear",
+    "rbf",
+    "matern12",
+    "matern32",
+    "matern52",
+    "imq",
+    "matern12-ard",
+    "matern32-ard",
+    "matern52-ard",
     "dpa-ard-ski",
     "rpa-1-ski",
 ]
+ColumnsScaleName: TypeAlias = Literal["standard", "ranks"]
+LengthScalePriorName: TypeAlias = Literal["flat", "log-normal"]
 KernelName: TypeAlias = Literal["rbf", "cosine", "matern12", "matern32", "matern52", "imq"]
 DirectionsName: TypeAlias = Literal["axes", "gaussian", "sphere", "diverse", "energy"]
 EngineName: TypeAlias = Literal["auto", "dense", "weight", "ski"]
 OptimizerName: TypeAlias = Literal["lbfgs", "adam"]
 MissingRule: TypeAlias = Literal["error", "drop", "mean"]
+
+
+class FittedTerm(NamedTuple):
+    """A term of a fitted sum, in standardised units."""
+
+    #: As the model names it, or the name of its kernel.
+    name: str
+    kernel: str
+    #: The number of dimensions of each sub-kernel.
+    degrees: list[int]
+    #: One row for each dimension of each sub-kernel.
+    directions: Floats
+    #: One per column, one per row of `directions`, a common one, or none.
+    length_scales: Floats
+    #: The prior variance of each sub-kernel's function.
+    variances: Floats
 
 
 class SkiOptions(TypedDict, total=False):

@@ -239,17 +239,19 @@ def test_settings_reach_the_fit(table):
     with pytest.warns(ConvergenceWarning, match="ended at its limit of evaluations"):
         gp.fit(X, y)
     config = gp._description["config"]
-    assert config["degrees"] == "2x1,1x2" and gp.degrees_ == [1, 1, 2]
-    assert config["directions"] == "sphere" and gp.directions_.shape == (4, 3)
-    assert config["ard"] and gp.length_scales_.shape == (3,)
-    assert not config["learn_weights"] and np.ptp(gp.weights_) == 0
+    [term] = config["terms"]
+    assert term["degrees"] == "2x1,1x2" and gp.degrees_ == [1, 1, 2]
+    assert term["directions"] == "sphere" and gp.directions_.shape == (4, 3)
+    assert term["length_scales"] == "columns" and gp.length_scales_.shape == (3,)
+    assert not term["learn_weights"] and np.ptp(gp.weights_) == 0
     assert config["engine"] == gp.engine_ == "dense"
     assert config["optimizer"] == "adam" and gp.n_iter_ <= 60
     assert set(gp.history_["search"]) == {0, 1} and set(gp.history_["rows"]) == {80}
     assert set(gp.history_["phase"]) == {"search"} and set(gp.history_["target"]) == {0}
     assert config["noise_bounds"] == [0.01, 1.0] and config["seed"] == 5
     learned = ProjectedAdditiveGPRegressor("dpa", learn_directions=True, max_evaluations=20)
-    assert learned.fit(X, y)._description["config"]["learn_directions"]
+    [term] = learned.fit(X, y)._description["config"]["terms"]
+    assert term["length_scales"] == "directions"
     one = ProjectedAdditiveGPRegressor(n_projections="d").fit(X, y)
     assert one.degrees_ == [1, 1, 1]
 

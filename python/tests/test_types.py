@@ -33,6 +33,8 @@ def test_the_stub_is_that_of_the_extension(tmp_path, monkeypatch, capsys):
     ("kind", "alias"),
     [
         ("model", raysum.typing.ModelName),
+        ("columns_scale", raysum.typing.ColumnsScaleName),
+        ("length_scale_prior", raysum.typing.LengthScalePriorName),
         ("kernel", raysum.typing.KernelName),
         ("directions", raysum.typing.DirectionsName),
         ("engine", raysum.typing.EngineName),

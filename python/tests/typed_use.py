@@ -44,7 +44,8 @@ def fitting(X: NDArray[np.float64], y: list[float], frame: pl.DataFrame) -> None
 
 def parameters() -> None:
     ProjectedAdditiveGPRegressor(degrees=[1, 1, 2], n_projections="d", shrinkage=0.5)
-    ProjectedAdditiveGPRegressor("nope")  # type: ignore[arg-type]
+    ProjectedAdditiveGPRegressor("linear+gam:matern52", length_scale_prior="flat")
+    ProjectedAdditiveGPRegressor(3)  # type: ignore[arg-type]
     ProjectedAdditiveGPRegressor(kernel="RBF")  # type: ignore[arg-type]
     ProjectedAdditiveGPRegressor(ard="yes")  # type: ignore[arg-type]
     ProjectedAdditiveGPRegressor(engine="ski", ski={"gird": 50})  # type: ignore[arg-type]

@@ -229,7 +229,7 @@ pub(crate) struct FitArgs {
     #[arg(long)]
     pub(crate) shared: bool,
 
-    /// The model; see below
+    /// The model, or a sum of them, such as linear+gam:matern52+dpa-ard; see below
     #[arg(
         long, short, default_value = "dpa-ard", value_parser = preset, help_heading = "Model",
         allow_hyphen_values = true
@@ -361,9 +361,10 @@ pub(crate) struct ReproduceArgs {
 fn models_help() -> String {
     let mut text = String::from("Models:\n");
     for (name, words) in Config::presets() {
-        text += &format!("  {name:<10} {words}\n");
+        text += &format!("  {name:<12} {words}\n");
     }
-    text
+    text + "Models joined by + are the terms of a sum, each with its own variance and length-scales; \
+            behind a\ncolon a term has another kernel: linear+gam:matern52.\n"
 }
 
 #[cfg(test)]

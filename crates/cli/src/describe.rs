@@ -1,7 +1,7 @@
 //! Descriptions of a fitted model that several commands print.
 
 use crate::style;
-use raysum::Model;
+use raysum::{LengthScales, Model};
 
 /// The engine, for display.
 pub(crate) fn engine(model: &Model) -> String {
@@ -19,15 +19,36 @@ pub(crate) fn evaluations(model: &Model, all: usize) -> String {
     }
 }
 
-/// How far length-scales differ from one another.
-pub(crate) fn length_scales(model: &Model) -> String {
-    let per_column = !model.hyperparameters().column_length_scales.is_empty();
+/// The name of a term: as the user wrote it, or that of its kernel.
+pub(crate) fn term(model: &Model, term: usize) -> String {
+    let names: Vec<&str> = model.preset().map_or(Vec::new(), |preset| preset.split('+').collect());
+    let terms = &model.config().terms;
+    if names.len() == terms.len() { names[term].into() } else { terms[term].kernel.name().into() }
+}
+
+/// How far the length-scales of a term differ from one another.
+pub(crate) fn length_scales(model: &Model, term: usize) -> String {
+    let per_column = match model.config().terms[term].length_scales {
+        LengthScales::Fixed => return "none".into(),
+        LengthScales::Common => return "one for all columns".into(),
+        LengthScales::Columns => true,
+        LengthScales::Projections | LengthScales::Directions => false,
+    };
     match (model.report().shrinkage, per_column) {
         (Some(0.0), true) => "one for all columns".into(),
         (Some(0.0), false) => "one for all projections".into(),
         (Some(width), _) => format!("tied, by a prior of width {}", style::number(width)),
         (None, true) => "one per column".into(),
         (None, false) => "one per projection".into(),
+    }
+}
+
+/// The same for all terms.
+pub(crate) fn all_length_scales(model: &Model) -> String {
+    let of = |t: usize| format!("{}: {}", term(model, t), length_scales(model, t));
+    match model.config().terms.len() {
+        1 => length_scales(model, 0),
+        terms => (0..terms).map(of).collect::<Vec<_>>().join(", "),
     }
 }
 
@@ -51,6 +72,16 @@ pub(crate) fn unconverged(model: &Model) -> String {
         "{count} conjugate gradients did not converge, and the search stepped back; raise the lower \
          noise bound or --cg-iterations if the fit is poor\n"
     )
+}
+
+/// A line on functions that could not become rougher, if they are.
+pub(crate) fn rough(model: &Model) -> String {
+    if !model.report().rough {
+        return String::new();
+    }
+    "the functions are as rough as is affordable for this many rows; if columns have heavy tails, \
+     --columns-scale ranks often helps\n"
+        .into()
 }
 
 /// The prefix of result columns: the name of the target, if there are several.

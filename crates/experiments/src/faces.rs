@@ -51,7 +51,7 @@ pub(crate) fn jobs(run: &Run) -> Result<Vec<Job<'static>>> {
     for &rows in sizes {
         for recipe in &recipes {
             let mut recipe = recipe.clone();
-            let views = recipe.config.degrees.resolve(CROP * CROP).len() as f64;
+            let views = recipe.config.terms[0].degrees.resolve(CROP * CROP).len() as f64;
             let most = (MOST_PAIRS / views).sqrt() as usize;
             recipe.config.subset = (most < rows).then_some(most);
             for repeat in 0..repeats {

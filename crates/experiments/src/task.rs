@@ -25,7 +25,7 @@ impl Recipe {
     /// A preset with `j` one-dimensional sub-kernels.
     pub(crate) fn with_directions(name: &str, j: usize) -> Result<Self> {
         let mut recipe = Self::preset(name)?;
-        recipe.config.degrees = Degrees::ones(j);
+        recipe.config.terms[0].degrees = Degrees::ones(j);
         Ok(recipe)
     }
 
@@ -38,7 +38,7 @@ impl Recipe {
 
     /// A key for a fit to a set with this number of rows and columns.
     fn key(&self, set: &str, rows: usize, columns: usize, repeat: u32, fold: u32) -> Key {
-        let j = self.config.degrees.resolve(columns).len();
+        let j = self.config.terms[0].degrees.resolve(columns).len();
         Key { set: set.into(), rows, model: self.model.clone(), j, repeat, fold }
     }
 
@@ -58,7 +58,7 @@ impl Recipe {
         columns: usize,
         work: impl Fn(&Key) -> Result<Record> + Send + Sync + 'a,
     ) -> Job<'a> {
-        let views = self.config.degrees.resolve(columns).iter().sum();
+        let views = self.config.terms[0].degrees.resolve(columns).iter().sum();
         let own = key.clone();
         Job { key, rows, views, work: Box::new(move || work(&own)) }
     }

@@ -198,7 +198,7 @@ impl Model {
             "config": first.config(),
             "engine": first.engine(),
             "features": first.features(),
-            "degrees": first.projections().degrees(),
+            "degrees": first.projections().iter().map(raysum::Projections::degrees).collect::<Vec<_>>(),
             "columns_scales": first.column_scales(),
             "groups": first.groups(),
             "reports": each(|m| json!(m.report())),
@@ -214,9 +214,12 @@ impl Model {
         described.to_string()
     }
 
-    /// The projections of each target, one row per direction.
-    fn directions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Array2<'py>>> {
-        self.targets.iter().map(|model| array_2d(py, model.projections().matrix())).collect()
+    /// The projections of each target and of each of its terms, one row per direction.
+    fn directions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<Array2<'py>>>> {
+        let terms = |model: &raysum::Model| {
+            model.projections().iter().map(|term| array_2d(py, term.matrix())).collect()
+        };
+        self.targets.iter().map(|model| terms(model)).collect()
     }
 
     /// The distance of each row from the range of the training rows, in standard deviations.

@@ -4,7 +4,10 @@ use crate::error::to_python;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use raysum::limits::{MAX_PROBES, MAX_SUB_KERNELS, MIN_GRID_POINTS, MIN_PROBES, MIN_SUBSET_ROWS};
-use raysum::{Config, ConfigPatch, Directions, EngineChoice, Error, Optimizer, Result, SubKernel};
+use raysum::{
+    ColumnsScale, Config, ConfigPatch, Directions, EngineChoice, Error, LengthScalePrior,
+    Optimizer, Result, SubKernel,
+};
 use serde_json::json;
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -20,6 +23,8 @@ pub(crate) struct Settings {
     ard: Option<bool>,
     learn_weights: Option<bool>,
     learn_directions: Option<bool>,
+    columns_scale: String,
+    length_scale_prior: Option<String>,
     shrinkage: String,
     engine: Option<String>,
     optimizer: String,
@@ -63,6 +68,8 @@ impl Settings {
             ard: self.ard,
             learn_weights: self.learn_weights,
             learn_directions: self.learn_directions,
+            columns_scale: parsed(Some(&self.columns_scale))?,
+            prior: parsed(self.length_scale_prior.as_deref())?,
             shrinkage: parsed(Some(&self.shrinkage))?,
             engine: parsed(self.engine.as_deref())?,
             grid: self.ski.grid,
@@ -96,6 +103,8 @@ pub(crate) fn names() -> HashMap<&'static str, Vec<&'static str>> {
         ("kernel", firsts(&SubKernel::ALL)),
         ("directions", firsts(&Directions::ALL)),
         ("engine", firsts(&EngineChoice::ALL)),
+        ("columns_scale", firsts(&ColumnsScale::ALL)),
+        ("length_scale_prior", firsts(&LengthScalePrior::ALL)),
         ("optimizer", firsts(&Optimizer::ALL)),
     ])
 }

@@ -4,7 +4,10 @@
 use faer::{Accum, Mat, Par, linalg::matmul::matmul};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
-use raysum::{Config, Dataset, EngineChoice, Fit, Hyperparameters, Matrix, Optimizer, Progress};
+use raysum::{
+    Config, Dataset, EngineChoice, Fit, Hyperparameters, Matrix, Optimizer, Progress,
+    TermHyperparameters,
+};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -50,9 +53,11 @@ fn step(data: &Dataset<'_>, scale: f64) -> (f64, usize) {
     config.optimizer = Optimizer::Adam;
     (config.subset, config.max_evaluations) = (Some(data.rows()), Some(4));
     let start = Hyperparameters {
-        column_length_scales: vec![1.0 / scale; data.columns()],
-        length_scales: Vec::new(),
-        variances: vec![0.05; 20],
+        terms: vec![TermHyperparameters {
+            column_length_scales: vec![1.0 / scale; data.columns()],
+            length_scales: Vec::new(),
+            variances: vec![0.05; 20],
+        }],
         noise_variance: 0.1,
         mean: 0.0,
     };

@@ -1,6 +1,6 @@
 //! The eigenbasis of a one-dimensional kernel on the part of the line that the data occupies.
 //!
-//! A kernel k seen through data with distribution w has few eigenvalues that matter. With nodes u
+//! A kernel k under the data distribution w has few significant eigenvalues. With nodes u
 //! on a lattice finer than the length-scale, weights w from the histogram of the data, and the
 //! eigenpairs (λ_a, q_a) of W^½ k(u,u) W^½,
 //!
@@ -8,10 +8,10 @@
 //! φ_a(z) = λ_a^{-½} Σ_u k(z,u) w_u^½ q_a(u),      k(z,z') ≈ Σ_a φ_a(z) φ_a(z')
 //! ```
 //!
-//! What is left out has trace Σ_{left out} λ_a under w: the sum of the variances that the data
-//! would miss, which is what bounds the error of a likelihood. Nodes stand only in cells that hold
-//! data and next to them, so a far outlier costs a few features and not a grid up to it. Outside
-//! the data φ is the Nyström extension: covariances with the data stay right and decay to 0.
+//! The omitted part has trace Σ_{omitted} λ_a under w: the sum of the variances that the data
+//! lacks, which bounds the error of the likelihood. Nodes are only in cells that contain
+//! data and next to them, so an outlier costs a few features and not a grid up to it. Outside
+//! the data φ is the Nyström extension: covariances with the data stay exact and decay to 0.
 //!
 //! φ and φ' come from a table of polynomials, and outside the table from the sum itself.
 
@@ -29,9 +29,9 @@ use table::Table;
 
 /// Widest lattice spacing, in length-scales: an RBF's aliasing error there is below 1e-13.
 const WIDEST: f64 = 0.4;
-/// No basis has more nodes than this.
+/// Maximum number of nodes of a basis.
 const MOST_NODES: usize = 4_000;
-/// Eigenvalues below this (of a matrix of trace 1) are rounding.
+/// Eigenvalues below this (of a matrix of trace 1) are rounding errors.
 const ROUNDING: f64 = 1e-14;
 
 /// The spacing of nodes at which a kernel's lattice leaves out less than `tolerance` of its
@@ -126,6 +126,17 @@ impl Basis {
         Ok(Self::from_parts(kernel, spacing, cells, transform.into_row_major(), eigenvalues))
     }
 
+    /// The basis of the linear kernel z·z': z itself is its only feature, and nothing is left out.
+    pub(crate) fn line() -> Self {
+        let (spacing, cells, transform) = (1.0, Vec::new(), Vec::new());
+        Self::from_parts(SubKernel::Rbf, spacing, cells, transform, vec![1.0])
+    }
+
+    /// Whether this is [`Basis::line`], which needs no nodes.
+    pub(crate) fn is_line(&self) -> bool {
+        self.nodes.cells.is_empty()
+    }
+
     /// A basis from what [`Basis::parts`] gives.
     pub(crate) fn from_parts(
         kernel: SubKernel,
@@ -139,8 +150,8 @@ impl Basis {
     }
 
     /// This basis and more features, for points that it does not reach: the eigenfunctions of what
-    /// it leaves out of the kernel there, k(z,z') − φ(z)'φ(z'), down to `tolerance`. The features so
-    /// far stay as they are, and the new ones vanish where they span the kernel.
+    /// it leaves out of the kernel there, k(z,z') − φ(z)'φ(z'), down to `tolerance`. The features
+    /// so far stay as they are, and the new ones vanish where they span the kernel.
     pub(crate) fn extended(&self, occupancy: &Occupancy, tolerance: f64) -> Result<Self> {
         let (new, weights): (Vec<i64>, Vec<f64>) = occupancy.nodes().into_iter().unzip();
         let r = self.len();
@@ -213,7 +224,7 @@ impl Basis {
         &self.eigenvalues
     }
 
-    /// Where z lies in the table; the other methods want it, so that it is looked up once.
+    /// The position of z in the table, which the other methods take so that it is looked up once.
     #[inline(always)]
     pub(crate) fn place(&self, z: f64) -> Place {
         self.table.place(z)
@@ -222,26 +233,33 @@ impl Basis {
     /// Writes φ(z).
     #[inline(always)]
     pub(crate) fn features(&self, z: f64, place: Place, out: &mut [f64]) {
-        if place.is_outside() {
-            self.nodes.sum(z, out, |kernel, s, _| kernel.value(s));
-        } else {
+        if !place.is_outside() {
             self.table.features(place, out);
+        } else if self.is_line() {
+            out[0] = z;
+        } else {
+            self.nodes.sum(z, out, |kernel, s, _| kernel.value(s));
         }
     }
 
     /// Writes φ'(z).
     #[inline(always)]
     pub(crate) fn slopes(&self, z: f64, place: Place, out: &mut [f64]) {
-        if place.is_outside() {
-            self.nodes.sum(z, out, |kernel, s, gap| 2.0 * kernel.value_and_slope(s).1 * gap);
-        } else {
+        if !place.is_outside() {
             self.table.slopes(place, out);
+        } else if self.is_line() {
+            out[0] = 1.0;
+        } else {
+            self.nodes.sum(z, out, |kernel, s, gap| 2.0 * kernel.value_and_slope(s).1 * gap);
         }
     }
 
     /// Σ_a weights_a φ'_a(z).
     #[inline(always)]
     pub(crate) fn weighted_slope(&self, z: f64, place: Place, weights: Weights<'_>) -> f64 {
+        if self.is_line() {
+            return weights.get(0);
+        }
         if place.is_outside() {
             let mut slopes = vec![0.0; self.len()];
             self.slopes(z, place, &mut slopes);

@@ -1,11 +1,10 @@
-//! A file that remembers the evaluations of a search, so that a fit which was ended goes on where
-//! it was.
+//! A file that records the evaluations of a search, so that a stopped fit can be
+//! resumed.
 //!
-//! A search is a function of the values it is given: asked again it asks for the same points in the
-//! same order. So the file holds what was found at each point, and a fit that is started again is
-//! told so much without any work, to the same bits; the state of no optimiser has to be known. Each
-//! evaluation is appended and synced with a checksum of its own; whatever a kill or a full disk left
-//! half-written at the end is cut off.
+//! A search is deterministic: run again, it evaluates the same points in the same order. The file
+//! therefore records the result at each point, and a resumed fit reads these results instead of
+//! computing them; the state of the optimiser is not needed. Each evaluation is appended and synced
+//! with its own checksum; an incomplete entry, left by a kill or a full disk, is removed.
 
 use crate::config::Config;
 use crate::data::Dataset;
@@ -17,7 +16,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// How every such file starts; the number is that of the format.
+/// The magic bytes, with the number of the format.
 const MAGIC: &[u8; 24] = b"raysum checkpoint 000001";
 const WORD: usize = 8;
 
@@ -26,19 +25,19 @@ const WORD: usize = 8;
 pub struct Checkpoint {
     path: PathBuf,
     file: File,
-    /// What was kept earlier and has not been asked for yet.
+    /// Recorded evaluations that were not replayed yet.
     past: VecDeque<Entry>,
     evaluations: usize,
 }
 
-/// What the file holds, entry by entry.
+/// An entry of the file.
 #[derive(Clone, Debug, PartialEq)]
 enum Entry {
     /// A fit begins: to this data, with these settings.
     Fit(u64),
-    /// Something was found at a point.
+    /// The result at a point.
     Found { point: u64, found: Found },
-    /// A point had no value.
+    /// The evaluation of a point failed.
     Failed { point: u64 },
 }
 
@@ -50,20 +49,20 @@ pub(crate) struct Found {
     pub(crate) memory: Vec<f64>,
 }
 
-/// What is known of a point that a search asks for.
+/// The record of a point.
 pub(crate) enum Known {
-    /// All there is to know.
+    /// Its result.
     Found(Found),
-    /// That it has no value. Why, the engine has to say again.
+    /// Its evaluation failed. The engine evaluates it again for the reason.
     Failed,
-    /// Nothing.
+    /// No record.
     Nothing,
 }
 
 impl Checkpoint {
-    /// Opens a file for the fits that come, or makes it; what an earlier run kept will be told again.
+    /// Opens or creates a checkpoint; evaluations of an earlier run will be replayed.
     ///
-    /// A file that holds anything else is refused, and left as it is.
+    /// Any other file is refused and left unchanged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let io = |reason: io::Error| Error::Io { path: path.clone(), reason };
@@ -75,7 +74,7 @@ impl Checkpoint {
             Err(TryLockError::WouldBlock) => {
                 return Err(Error::CheckpointInUse { path: path.clone() });
             }
-            // Some file systems know no locks; nothing is lost without.
+            // Some file systems do not support locks; they are not essential.
             Err(TryLockError::Error(_)) | Ok(()) => {}
         }
         let mut bytes = Vec::new();
@@ -105,15 +104,15 @@ impl Checkpoint {
         &self.path
     }
 
-    /// Removes the file of a fit that is done: it has served, and would only be told again what it
-    /// knows.
+    /// Removes the file when the fit is done: the checkpoint is
+    /// no longer needed.
     pub fn remove(self) {
         let path = self.path().to_owned();
         drop(self);
         let _ = std::fs::remove_file(path);
     }
 
-    /// Begins a fit: the next one of those in the file, if that was the same.
+    /// Begins a fit: the next one in the file, if its fingerprint is the same.
     pub(crate) fn begin(&mut self, fit: u64) -> Result<()> {
         match self.past.pop_front() {
             None => self.append(&Entry::Fit(fit)),
@@ -137,7 +136,7 @@ impl Checkpoint {
         }
     }
 
-    /// Keeps what was found at a point, or that nothing was.
+    /// Records the result at a point, or its failure.
     pub(crate) fn keep(&mut self, point: &[f64], found: Option<Found>) -> Result<()> {
         let point = Fingerprint::of(point);
         self.evaluations += 1;
@@ -212,7 +211,7 @@ impl Entry {
     }
 }
 
-/// A number for everything that went into it, the same on every machine: against mix-ups, not
+/// A hash of its input, the same on every machine: against mix-ups, not
 /// against malice.
 pub(crate) struct Fingerprint(u64);
 

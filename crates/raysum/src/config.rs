@@ -1,20 +1,24 @@
-//! What to fit, and how: one free configuration.
+//! The configuration of a model and its fit.
 
+mod columns_scale;
 mod degrees;
 mod patch;
 mod presets;
+mod saved;
 mod shrinkage;
+mod term;
 
+pub use columns_scale::ColumnsScale;
 pub use degrees::Degrees;
 pub use patch::ConfigPatch;
 pub use shrinkage::Shrinkage;
+pub use term::{LengthScalePrior, LengthScales, Term};
 
 use crate::engine::ski::SkiOptions;
-use crate::error::{Error, Result};
-use crate::kernel::SubKernel;
+use crate::error::{Error, Result, TermError};
 use crate::limits::MIN_SUBSET_ROWS;
 use crate::named;
-use crate::project::Directions;
+use saved::Saved;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -41,11 +45,11 @@ impl FromStr for Optimizer {
     }
 }
 
-/// Which engine does the algebra. The first three give the same results; the costs differ.
+/// Inference engine. The first three give the same results at different costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineChoice {
-    /// The cheaper one, decided anew at every step.
+    /// The cheaper of dense and weight space, chosen at every step.
     Auto,
     /// Cost grows with the cube of the number of rows; takes any kernel.
     Dense,
@@ -76,38 +80,28 @@ impl FromStr for EngineChoice {
 /// What to fit and how. The default is the preset `dpa-ard`.
 ///
 /// ```
-/// use raysum::{Config, SubKernel};
-/// let mut config = Config::preset("rpa-1")?;
-/// config.kernel = SubKernel::Matern52;
-/// assert!(config.learn_weights && !config.ard);
+/// use raysum::{Config, Shrinkage};
+/// let mut config = Config::preset("linear+rpa-1:matern52")?;
+/// config.shrinkage = Shrinkage::None;
+/// assert!(!config.terms[0].learn_weights && config.terms[1].learn_weights);
 /// # Ok::<(), raysum::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Saved")]
 #[non_exhaustive]
 pub struct Config {
-    /// The sub-kernel κ.
-    pub kernel: SubKernel,
-    /// How many sub-kernels there are, and of which degree.
-    pub degrees: Degrees,
-    /// How their projections are chosen.
-    pub directions: Directions,
-    /// Whether one length-scale per column is learned and applied before the projection. If not,
-    /// one per row of every projection is learned instead: along the axes that is the same.
-    pub ard: bool,
-    /// Whether the weight α_j of every sub-kernel is learned; if not, it is 1/J.
-    pub learn_weights: bool,
-    /// Whether the directions are learned too, from those chosen. Their lengths take the place of
-    /// length-scales, so `ard` must be off. L-BFGS learns them, whatever `optimizer` finds the
-    /// model that they start from.
-    #[serde(default)]
-    pub learn_directions: bool,
-    /// How length-scales are kept from following noise.
-    #[serde(default = "no_shrinkage")]
+    /// The terms that are added up, each with a variance of its own. L-BFGS learns directions,
+    /// whatever `optimizer` finds the model that they start from.
+    pub terms: Vec<Term>,
+    /// The prior of length-scales.
+    pub prior: LengthScalePrior,
+    /// How columns are scaled.
+    pub columns_scale: ColumnsScale,
+    /// Shrinkage of length-scales.
     pub shrinkage: Shrinkage,
-    /// Which engine does the algebra.
+    /// Inference engine.
     pub engine: EngineChoice,
-    /// How the SKI engine works, where that is the engine.
-    #[serde(default)]
+    /// Settings of the SKI engine.
     pub ski: SkiOptions,
     /// How hyperparameters are searched.
     pub optimizer: Optimizer,
@@ -115,10 +109,10 @@ pub struct Config {
     /// number of rows decide: above 2,000 the search starts on half of them, at most 2,000, and
     /// finishes on all.
     pub subset: Option<usize>,
-    /// Most evaluations per start; `None` for the optimiser's own (200, 1000 for Adam, 800 for
+    /// Maximum number of evaluations per start; `None` for the default (200, 1000 for Adam, 800 for
     /// learned directions).
     pub max_evaluations: Option<usize>,
-    /// Number of starting points; the best marginal likelihood wins.
+    /// Number of starting points; the one with the best marginal likelihood is kept.
     pub starts: u32,
     /// Noise variance (of the standardised target): never below the first, and above the second
     /// only against the smoothed box prior.
@@ -127,18 +121,14 @@ pub struct Config {
     pub seed: u64,
 }
 
-/// Models that were saved before there was shrinkage had none.
-fn no_shrinkage() -> Shrinkage {
-    Shrinkage::None
-}
-
 impl Config {
-    /// Fails on settings that no data could be fitted with.
+    /// Fails on invalid settings.
     pub fn check(&self) -> Result<()> {
         Self::check_noise_bounds(self.noise_bounds)?;
-        if self.learn_directions && self.ard {
-            return Err(Error::TwoScales);
+        if self.terms.is_empty() {
+            return Err(TermError::NoTerms.into());
         }
+        self.terms.iter().try_for_each(Term::check)?;
         if self.starts == 0 {
             let rule = "1 or more".into();
             return Err(Error::OutOfRange { name: "starts", value: 0.0, rule });
@@ -167,6 +157,30 @@ impl Config {
         }
         Ok(())
     }
+
+    /// Whether the directions of some term are learned.
+    pub fn learns_directions(&self) -> bool {
+        self.terms.iter().any(Term::learns_directions)
+    }
+
+    /// The model that learned directions start from.
+    pub(crate) fn plain(&self) -> Self {
+        Self { terms: self.terms.iter().map(Term::plain).collect(), ..self.clone() }
+    }
+
+    /// The configuration after a change to each of its terms.
+    ///
+    /// ```
+    /// use raysum::{Config, Degrees};
+    /// let config = Config::preset("rpa-1")?.with_terms(|term| term.degrees = Degrees::ones(5));
+    /// assert_eq!(config.terms[0].degrees.to_string(), "5x1");
+    /// # Ok::<(), raysum::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_terms(mut self, change: impl FnMut(&mut Term)) -> Self {
+        self.terms.iter_mut().for_each(change);
+        self
+    }
 }
 
 #[cfg(test)]
@@ -183,7 +197,9 @@ mod tests {
                 && bad((1e-4, f64::INFINITY))
         );
         assert!(Config { starts: 0, ..Config::default() }.check().is_err());
-        let e = Config { learn_directions: true, ..Config::default() }.check().unwrap_err();
-        assert!(e.to_string().starts_with("learned directions have lengths of their own"), "{e}");
+        assert!(Config { terms: Vec::new(), ..Config::default() }.check().is_err());
+        let mut config = Config::default();
+        config.terms[0].length_scales = LengthScales::Fixed;
+        assert!(matches!(config.check(), Err(Error::Terms(TermError::FixedScales))));
     }
 }

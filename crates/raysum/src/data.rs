@@ -63,7 +63,7 @@ impl Matrix {
         &mut self.data[i * self.columns..(i + 1) * self.columns]
     }
 
-    /// All values, row by row, and the matrix gone.
+    /// Consumes the matrix and returns its values, row by row.
     pub fn into_row_major(self) -> Vec<f64> {
         self.data
     }
@@ -190,7 +190,7 @@ impl<'a> Dataset<'a> {
     }
 
     /// The same rows, with known standard deviations of each row's noise, in the target's units.
-    /// What noise is found beyond it comes on top.
+    /// Noise that the fit estimates is added to it.
     pub fn with_noise_std(mut self, noise_std: &'a [f64]) -> Result<Self> {
         check_noise_std(self.rows(), noise_std)?;
         if self.labels.targets.len() > 1 {
@@ -248,7 +248,7 @@ impl<'a> Dataset<'a> {
         &self.labels.targets
     }
 
-    /// Fails unless there are so many targets.
+    /// Fails unless there are this many targets.
     pub(crate) fn check_targets(&self, expected: usize) -> Result<()> {
         let found = self.labels.targets.len();
         if found == expected { Ok(()) } else { Err(Error::TargetCount { expected, found }) }

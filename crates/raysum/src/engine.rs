@@ -1,8 +1,8 @@
-//! The seam between the model and the linear algebra, and the engines behind it.
+//! The interface between the model and the linear algebra, and the engines that implement it.
 //!
-//! An engine is handed standardised rows once. At each θ it gives the log marginal likelihood with
-//! its gradient, and at the last one a posterior that predicts. How the sum over projections is
-//! done, and what is stored, is internal to the engine.
+//! An engine is constructed from standardised rows. At each θ it gives the log marginal likelihood
+//! with its gradient, and at the last one a posterior that predicts. How the sum over projections
+//! is done, and what is stored, is internal to the engine.
 
 pub(crate) mod auto;
 pub(crate) mod dense;
@@ -31,7 +31,7 @@ pub(crate) use tensor::Tensor;
 
 use std::sync::Arc;
 
-/// Makes a posterior from the arrays of a file; the error says what is wrong with them.
+/// Reads a posterior from the arrays of a file; the error describes what is invalid.
 pub(crate) fn load(
     engine: &str,
     prior: Prior,

@@ -1,4 +1,8 @@
-//! The one error type. Variants carry numbers (rows, columns, shapes); the sentence is made here.
+//! The error type. Variants carry values (rows, columns, shapes); the message is formatted here.
+
+mod terms;
+
+pub use terms::TermError;
 
 use crate::limits::{MAX_DENSE_ROWS, written};
 use std::borrow::Cow;
@@ -70,7 +74,7 @@ pub enum Error {
         /// Targets given.
         found: usize,
     },
-    /// There is nothing to learn.
+    /// There are no targets.
     #[error("there is no target to learn")]
     NoTargets,
     /// A fit needs at least one column.
@@ -94,18 +98,15 @@ pub enum Error {
         /// The value.
         value: f64,
     },
-    /// Learned directions and a length-scale per column would do the same work.
-    #[error(
-        "learned directions have lengths of their own in every column, which leaves nothing to \
-         length-scales per column: choose one of both"
-    )]
-    TwoScales,
-    /// Length-scales per column were declined where there are no others.
-    #[error(
-        "along the axes every column has a length-scale of its own, with or without ard: leave it \
-         on, or choose other directions"
-    )]
-    ArdAlongAxes,
+    /// Terms that do not make a model.
+    #[error(transparent)]
+    Terms(#[from] TermError),
+    /// An engine that cannot do with a linear term.
+    #[error("the {engine} engine has no grid for the linear term; use the weight or dense engine")]
+    NoLinearTerm {
+        /// The engine.
+        engine: &'static str,
+    },
     /// Prediction with another number of columns than the fit had.
     #[error("X has {found} columns, but the model was fitted on {expected}")]
     ColumnCount {
@@ -248,10 +249,10 @@ pub enum Error {
         /// What it should be.
         tolerance: f64,
     },
-    /// Rows should come or go, but those so far are not there any more.
+    /// The model cannot be updated, since it does not keep its rows.
     #[error("a model of the ski engine does not keep its rows; fit again on all of them")]
     RowsNotKept,
-    /// The model's engine has no way to answer this.
+    /// The model's engine does not support this.
     #[error("a model of the {engine} engine does not support {what}")]
     Unsupported {
         /// The engine.
@@ -281,7 +282,7 @@ pub enum Error {
         /// Evaluations done until then.
         evaluations: usize,
     },
-    /// A prediction came out as NaN or infinite: the numbers in the model cannot be right.
+    /// A prediction is NaN or infinite: the model is damaged.
     #[error("the prediction for row {row} is not finite; the model must be damaged")]
     NotFinitePrediction {
         /// The first such row.
@@ -293,7 +294,7 @@ pub enum Error {
         /// The first of several parts that was, by its place.
         part: Option<usize>,
     },
-    /// Rows would count twice: a part is given twice, or the model has taken it in before.
+    /// Rows would count twice: a shard is given twice, or was already merged.
     #[error(
         "the rows of part {part} (counted from 0) are in {} already, and would count twice",
         .same_as.map_or("the model".into(), |other| format!("part {other}"))
@@ -304,7 +305,7 @@ pub enum Error {
         /// The part of the same call that has the same rows; `None` if the model has them.
         same_as: Option<usize>,
     },
-    /// New rows that a model cannot take in as it is.
+    /// New rows that the features of the model cannot express.
     #[error(
         "the new rows lie where the model's features do not reach, and it cannot be extended to \
          them; fit again on all rows"
@@ -327,7 +328,7 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         #[source]
         reason: std::io::Error,
     },
@@ -336,11 +337,11 @@ pub enum Error {
     Store {
         /// The folder of the file.
         folder: PathBuf,
-        /// What the system said.
+        /// The system's message.
         #[source]
         reason: std::io::Error,
     },
-    /// The file is something else than a checkpoint.
+    /// The file is not a checkpoint.
     #[error("{}: not a checkpoint; name a file that does not exist yet, or one of a fit that was ended", .path.display())]
     NotACheckpoint {
         /// The file.
@@ -358,18 +359,18 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// The file is no raysum model.
+    /// The file is not a raysum model.
     #[error("{}: not a raysum model file", .path.display())]
     NotAModel {
         /// The file.
         path: PathBuf,
     },
-    /// The file holds something else than was wanted.
+    /// The file is of another kind.
     #[error("{}: this is a raysum file, but it holds a {found}", .path.display())]
     OtherFile {
         /// The file.
         path: PathBuf,
-        /// What it holds.
+        /// Its kind.
         found: String,
     },
     /// The file holds models of several targets where one was wanted.
@@ -421,7 +422,7 @@ fn about_file(path: &Path, reason: &std::io::Error) -> String {
 }
 
 impl Error {
-    /// Whether the search for hyperparameters may step back and go on (a soft reject).
+    /// Whether the search for hyperparameters may reject the step and continue.
     pub fn is_recoverable(&self) -> bool {
         matches!(
             self,
@@ -434,24 +435,4 @@ impl Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::error::Error as _;
-    use std::io;
-
-    #[test]
-    fn errors_of_the_system_are_kept_as_the_source() {
-        let reason = || io::Error::from(io::ErrorKind::PermissionDenied);
-        let says = reason().to_string();
-        let file = Error::Io { path: "a".into(), reason: reason() };
-        assert_eq!(file.to_string(), format!("a: {says}"));
-        let store = Error::Store { folder: "b".into(), reason: reason() };
-        let rows = format!("b: rows cannot be kept in a temporary file there ({says})");
-        assert_eq!(store.to_string(), rows);
-        for error in [file, store] {
-            let source = error.source().and_then(|e| e.downcast_ref::<io::Error>()).unwrap();
-            assert_eq!(source.kind(), io::ErrorKind::PermissionDenied);
-        }
-        assert!(Error::NoSubKernels.source().is_none());
-    }
-}
+mod tests;

@@ -14,8 +14,8 @@ pub(crate) fn write(
     file.commit()
 }
 
-/// A file that is written beside its place, and moved there when it is complete. An older file of
-/// that name stays whole until then; one that is dropped before leaves nothing.
+/// A file that is written under a temporary name, and renamed when it is complete. A previous file
+/// of that name stays whole until then; one that is dropped before leaves nothing.
 ///
 /// A symbolic link is followed. A device or a named pipe is written to, not replaced. The new file
 /// has the permissions of the one it replaces, and its owner where the system permits that; a file
@@ -24,7 +24,7 @@ pub(crate) fn write(
 pub struct AtomicFile {
     out: BufWriter<File>,
     place: PathBuf,
-    /// Where it is written, unless that is its place.
+    /// The temporary file, if there is one.
     beside: Option<tempfile::TempPath>,
 }
 
@@ -55,12 +55,12 @@ impl AtomicFile {
         Ok(Self { out: BufWriter::new(file), place, beside })
     }
 
-    /// Where it is written: to be removed by whoever ends the process before it is complete.
+    /// The temporary file, which must be removed if the process ends before it is complete.
     pub fn temporary(&self) -> Option<&Path> {
         self.beside.as_deref()
     }
 
-    /// Puts the file in its place, after it has reached the disk.
+    /// Syncs the file and renames it into place.
     pub fn commit(mut self) -> io::Result<()> {
         self.out.flush()?;
         if let Some(beside) = self.beside {
@@ -81,7 +81,7 @@ impl Write for AtomicFile {
     }
 }
 
-/// Fails on an empty name, of which the system says no more than that there is no such file.
+/// Fails on an empty name, for which the system's message is misleading.
 pub(crate) fn check_name(path: &Path) -> io::Result<()> {
     if path.as_os_str().is_empty() {
         return Err(io::Error::new(io::ErrorKind::NotFound, "the name of the file is empty"));
@@ -89,7 +89,7 @@ pub(crate) fn check_name(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Where a link leads.
+/// The target of a link.
 fn resolved(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -127,14 +127,15 @@ fn beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     Ok(file)
 }
 
-/// Gives a file the owner, the group and the permissions of another one, as far as that is permitted.
+/// Gives a file the owner, the group and the permissions of another one, as far as that is
+/// permitted.
 #[cfg(unix)]
 fn copy_access(from: &fs::Metadata, to: &File) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let now = to.metadata()?;
     let (user, group) = (from.uid(), from.gid());
     if now.uid() != user {
-        // Only the superuser can give a file away.
+        // Only the superuser can change the owner of a file.
         let _ = fchown(to, Some(user), None);
     }
     let same_group = now.gid() == group || fchown(to, None, Some(group)).is_ok();
@@ -149,14 +150,14 @@ fn copy_access(from: &fs::Metadata, to: &File) -> io::Result<()> {
     to.set_permissions(from.permissions())
 }
 
-/// The system's word alone: the name of a temporary file says nothing to the user.
+/// The system's message without the name of the temporary file.
 fn without_path(error: &io::Error) -> io::Error {
     let text = error.to_string();
     let word = text.split(" at path ").next().unwrap_or(&text);
     io::Error::new(error.kind(), word)
 }
 
-/// FNV-1a in 64 bits over the text and the arrays, by name: not against malice, but against a
+/// FNV-1a in 64 bits over the text and the arrays, by name: it detects accidental damage, such as a
 /// flipped bit.
 pub(crate) fn checksum(text: &str, mut arrays: Vec<(&str, &[u8])>) -> String {
     arrays.sort_unstable_by_key(|(name, _)| *name);

@@ -5,6 +5,7 @@ mod directions;
 mod evaluator;
 mod held_out;
 mod progress;
+mod roughness;
 mod schedule;
 mod search;
 mod shrinkage;
@@ -26,7 +27,7 @@ use schedule::Schedule;
 use search::Search;
 use training::Training;
 
-/// A fit to come: a configuration, and how to go about it.
+/// Builder of a fit: a configuration, and options of the search.
 ///
 /// ```
 /// # fn main() -> raysum::Result<()> {
@@ -49,7 +50,7 @@ use training::Training;
 pub struct Fit<'a, 'p> {
     config: &'a Config,
     start: Option<&'a Hyperparameters>,
-    projections: Option<Projections>,
+    projections: Option<Vec<Projections>>,
     freedom: Option<Freedom>,
     shared: bool,
     progress: Option<&'a mut ProgressFn<'p>>,
@@ -57,7 +58,7 @@ pub struct Fit<'a, 'p> {
 }
 
 impl Config {
-    /// Fits one target: [`Fit`] with nothing but the configuration.
+    /// Fits one target with this configuration; see [`Fit`] for options.
     pub fn fit(&self, data: &Dataset<'_>) -> Result<Model> {
         data.check_targets(1)?;
         Fit::new(self).run(data)?.pop().ok_or(Error::NoTargets)
@@ -88,18 +89,18 @@ impl<'a, 'p> Fit<'a, 'p> {
     /// shrinkage that it found.
     pub fn start_from(self, model: &'a Model) -> Self {
         let freedom = Some(Freedom::of_width(model.report().shrinkage));
-        let projections = Some(model.projections().clone());
+        let projections = Some(model.projections().to_vec());
         Self { start: Some(model.hyperparameters()), projections, freedom, ..self }
     }
 
-    /// Takes these projections in place of those that the configuration's seed gives, such as
-    /// another fit has learned.
-    pub fn along(self, projections: Projections) -> Self {
+    /// Takes these projections, those of each term, in place of those that the configuration's seed
+    /// gives, such as another fit has learned.
+    pub fn along(self, projections: Vec<Projections>) -> Self {
         Self { projections: Some(projections), ..self }
     }
 
-    /// Whether several targets share their hyperparameters, the ratio of noise to signal too, and
-    /// the cost of one search. By default each has a search of its own.
+    /// Whether several targets share their hyperparameters, including the ratio of noise to signal,
+    /// and the cost of one search. By default each target has its own search.
     pub fn shared(self, shared: bool) -> Self {
         Self { shared, ..self }
     }
@@ -109,26 +110,27 @@ impl<'a, 'p> Fit<'a, 'p> {
         Self { progress: Some(progress), ..self }
     }
 
-    /// Keeps every evaluation in a file: a fit that was ended, in whatever way, and is started again
-    /// with the same file continues where it was, to the same bits.
+    /// Records every evaluation in a file: a fit that was stopped in any way and is started again
+    /// with the same file continues, with a bit-identical result.
     pub fn checkpoint(self, checkpoint: &'a mut Checkpoint) -> Self {
         Self { checkpoint: Some(checkpoint), ..self }
     }
 
     /// Searches hyperparameters and conditions on all rows: one model per target, in order.
     ///
-    /// Above 2,000 rows the search starts on a random part of them and finishes on all, unless
+    /// Above 2,000 rows the search starts on some random rows and finishes on all, unless
     /// [`Config::subset`] says otherwise or a start is given.
     pub fn run(mut self, data: &Dataset<'_>) -> Result<Vec<Model>> {
         let mut models = Vec::new();
         let groups = start::groups(data, self.shared);
         for (place, data) in groups.iter().enumerate() {
-            let training = Training::new(data)?;
-            let parameters = start::parameters(self.config, self.projections.as_ref(), data)?;
+            let mut training = Training::new(self.config, data)?;
+            let parameters = start::parameters(self.config, self.projections.as_deref(), data)?;
             let first = match self.start {
                 Some(h) => parameters.theta(h)?,
                 None => parameters.start(),
             };
+            training.allow(&parameters.prior_at(&first));
             if let Some(checkpoint) = &mut self.checkpoint {
                 let settings = (self.config, self.freedom);
                 checkpoint.begin(Fingerprint::of_fit(settings, data, &first)?)?;

@@ -127,6 +127,62 @@ impl SubKernel {
     }
 }
 
+/// What a sub-kernel makes of two projected points z and z'.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Shape {
+    /// z·z', in one dimension: a straight line through the mean.
+    Linear,
+    /// κ(|z − z'|).
+    Stationary(SubKernel),
+}
+
+impl Shape {
+    /// The name of the kernel.
+    pub fn name(self) -> &'static str {
+        match self {
+            Shape::Linear => "linear",
+            Shape::Stationary(kernel) => kernel.name(),
+        }
+    }
+}
+
+impl Shape {
+    /// The kernel in `degree` dimensions, if it is a covariance there that is known here.
+    pub fn check_degree(self, degree: usize) -> Result<()> {
+        match self {
+            Shape::Stationary(kernel) => kernel.check_degree(degree),
+            Shape::Linear if degree > 1 => {
+                Err(Error::OneDimensional { kernel: self.name(), degree })
+            }
+            Shape::Linear => Ok(()),
+        }
+    }
+}
+
+impl From<SubKernel> for Shape {
+    fn from(kernel: SubKernel) -> Self {
+        Shape::Stationary(kernel)
+    }
+}
+
+impl TryFrom<String> for Shape {
+    type Error = Error;
+    fn try_from(name: String) -> Result<Self> {
+        if name == Shape::Linear.name() {
+            Ok(Shape::Linear)
+        } else {
+            Ok(Shape::Stationary(name.parse()?))
+        }
+    }
+}
+
+impl From<Shape> for String {
+    fn from(shape: Shape) -> String {
+        shape.name().into()
+    }
+}
+
 /// A computation that takes a kernel (s ↦ κ, dκ/ds) as a compile-time constant.
 pub(crate) trait Specialised {
     /// What it gives.

@@ -27,25 +27,28 @@ mod spectrum;
 mod views;
 
 pub use checkpoint::Checkpoint;
-pub use config::{Config, ConfigPatch, Degrees, EngineChoice, Optimizer, Shrinkage};
+pub use config::{
+    ColumnsScale, Config, ConfigPatch, Degrees, EngineChoice, LengthScalePrior, LengthScales,
+    Optimizer, Shrinkage, Term,
+};
 pub use data::{Dataset, Labels, Matrix, MatrixRef, RowStore};
 pub use engine::ski::SkiOptions;
-pub use error::{Error, Result};
+pub use error::{Error, Result, TermError};
 pub use file::AtomicFile;
 pub use fit::{Fit, Phase, Progress, ProgressFn};
-pub use kernel::SubKernel;
+pub use kernel::{Shape, SubKernel};
 pub use memory::{available as available_memory, require as require_memory};
 pub use model::{Component, FitReport, Functions, Model, Prediction};
 pub use online::Part;
-pub use parameters::Hyperparameters;
+pub use parameters::{Hyperparameters, TermHyperparameters};
 pub use persist::FORMAT;
 pub use project::{Directions, Projections};
 pub use scale::Standard;
 
-/// What fuzzers need and nobody else.
+/// Support for fuzzers only.
 #[doc(hidden)]
 pub mod fuzzing {
-    /// The bytes of a model with their checksum put right.
+    /// The bytes of a model with a corrected checksum.
     pub fn resealed(bytes: &[u8]) -> Option<Vec<u8>> {
         crate::persist::resealed(bytes)
     }

@@ -3,7 +3,7 @@
 //!
 //! Matrices are column-major unless a name says otherwise; triangular ones use the lower half.
 //! faer splits work over rows and columns of the result, never over a sum, so results have the
-//! same bits on any number of threads (a test holds it to that).
+//! same bits on any number of threads (which a test checks).
 
 use crate::error::{Error, Result};
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -139,9 +139,9 @@ pub(crate) fn transposed_product(g: &[f64], x: &[f64], n: usize, threads: Thread
     out
 }
 
-/// Adds to `out` (n × d) what springs between some rows and some others do to Z (n × d): with F
-/// their strengths (`rows` × `columns`, its columns `stride` apart), F_ik (z_i − z_k) to row i, and
-/// its negative to row k.
+/// Adds to `out` (n × d) the forces of springs between some rows of Z (n × d) and some others: with
+/// F their strengths (`rows` × `columns`, its columns `stride` apart), F_ik (z_i − z_k) to row i,
+/// and its negative to row k.
 pub(crate) fn add_springs(
     out: &mut [f64],
     (z, n): (&[f64], usize),
@@ -316,7 +316,7 @@ pub(crate) fn row_major_product(a: &[f64], b: &[f64], m: usize, r: usize) -> Vec
     out
 }
 
-/// Takes A B away from `out`, all row-major: A is n × m, B is m × r.
+/// Subtracts A B from `out`, all row-major: A is n × m, B is m × r.
 pub(crate) fn subtract_row_major_product(out: &mut [f64], a: &[f64], b: &[f64], m: usize) {
     let (n, r) = (a.len() / m, b.len() / m);
     matmul(

@@ -1,25 +1,26 @@
-//! Whether there is enough memory for a request, asked before anything large is allocated.
+//! Checks whether there is enough memory for a request, before anything large is allocated.
 //!
-//! Most systems grant more memory than they have, and end the process that uses it. So what a
+//! Most systems overcommit memory, and kill the process that uses it. Therefore the memory that a
 //! request needs is compared with what the machine, the process and its control group have left;
-//! an allocation that succeeds says nothing.
+//! a successful allocation is no evidence.
 
 use crate::error::{Error, Result};
 use std::fmt;
 
-/// Requests below this many bytes are not worth asking the system for.
+/// Requests below this number of bytes are not checked.
 const SMALL: u64 = 32 << 20;
-/// The share of what is left that is kept for everything else: one part of so many.
+/// The reserve, as a fraction (1/n) of the memory left.
 const SPARE: u64 = 20;
 
 /// The memory that this process can still take, in bytes: what is free on the machine, or less
 /// where the process or its control group has a limit. A twentieth of it is kept in reserve. `None`
-/// where the system does not say.
+/// if the system does not report it.
 pub fn available() -> Option<u64> {
     system::left().map(|left| left - left / SPARE)
 }
 
-/// The sum of some products, such as `[&[rows, columns], &[rows]]`: how many numbers a request takes.
+/// The sum of some products, such as `[&[rows, columns], &[rows]]`: how many numbers a request
+/// takes.
 pub(crate) fn count(terms: &[&[usize]]) -> u64 {
     let product = |term: &&[usize]| term.iter().fold(1_u64, |p, n| p.saturating_mul(*n as u64));
     terms.iter().map(product).fold(0, u64::saturating_add)
@@ -36,7 +37,7 @@ pub fn require(what: fmt::Arguments<'_>, numbers: u64) -> Result<()> {
     match available() {
         Some(available) if needed > available => error(Some(available)),
         Some(_) => Ok(()),
-        // All that is left is to ask for it.
+        // Otherwise the allocation itself is tried.
         None => {
             match usize::try_from(needed).map(|size| Vec::<u8>::new().try_reserve_exact(size)) {
                 Ok(Ok(())) => Ok(()),

@@ -1,4 +1,4 @@
-//! How good predictions are: error, density, coverage, and the score that joins them.
+//! Scores of predictions: error, density, coverage, and CRPS.
 
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 

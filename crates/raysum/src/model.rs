@@ -1,4 +1,4 @@
-//! The fitted model: everything it can say about new rows, in the user's units.
+//! The fitted model: predictions and explanations, in the user's units.
 
 mod description;
 mod extrapolation;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// Rows that one task predicts.
 const BLOCK: usize = 128;
 
-/// How the fit went.
+/// Report of a fit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FitReport {
     /// Training rows.
@@ -36,7 +36,7 @@ pub struct FitReport {
     pub log_marginal_likelihood: f64,
     /// Evaluations of value and gradient, over all starts.
     pub evaluations: usize,
-    /// Those of them that the search stepped back from because conjugate gradients did not converge
+    /// Number of evaluations that were rejected because conjugate gradients did not converge
     /// (with the SKI engine).
     #[serde(default)]
     pub unconverged: usize,
@@ -46,7 +46,10 @@ pub struct FitReport {
     /// `None` if they are free.
     #[serde(default)]
     pub shrinkage: Option<f64>,
-    /// What the log marginal likelihood has because copies of a row are one observation.
+    /// Whether functions are about as rough as the search was allowed to make them on so many rows.
+    #[serde(default)]
+    pub rough: bool,
+    /// The correction of the log marginal likelihood for copies of rows.
     #[serde(default)]
     pub copies: f64,
 }
@@ -89,7 +92,7 @@ impl Prediction {
         }
         let z = two_sided_quantile(level);
         let pairs = self.mean.iter().zip(&self.std);
-        // Ends beyond the largest number are cut to it.
+        // Ends are limited to the largest float.
         let end = |v: f64| v.clamp(f64::MIN, f64::MAX);
         Ok(pairs.map(|(m, s)| (end(m - z * s), end(m + z * s))).unzip())
     }
@@ -104,13 +107,14 @@ pub struct Component {
     pub variance: Vec<f64>,
 }
 
-/// A fitted model. It keeps what predictions need, not the training data as it came. A clone shares
-/// the posterior, which never changes: rows that come later make a new one.
+/// A fitted model. It contains what predictions need, not the training data. A clone shares
+/// the posterior, which is immutable: an update creates a new one.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub(crate) config: Config,
     pub(crate) scaler: Scaler,
-    pub(crate) projections: Projections,
+    /// Those of each term.
+    pub(crate) projections: Vec<Projections>,
     pub(crate) hyperparameters: Hyperparameters,
     pub(crate) posterior: Arc<dyn Posterior>,
     pub(crate) report: FitReport,
@@ -118,7 +122,7 @@ pub struct Model {
     /// The number of the original column of each column of X, in order.
     pub(crate) groups: Vec<usize>,
     pub(crate) version: String,
-    /// The identities of the parts that were merged into it, in the order they came.
+    /// The identities of the shards that were merged into it, in order.
     pub(crate) merged: Vec<String>,
     pub(crate) column_names: Option<Vec<String>>,
     pub(crate) schema: Option<Schema>,
@@ -130,7 +134,7 @@ impl Model {
     pub(crate) fn new(
         config: Config,
         scaler: Scaler,
-        projections: Projections,
+        projections: Vec<Projections>,
         hyperparameters: Hyperparameters,
         posterior: Box<dyn Posterior>,
         report: FitReport,
@@ -153,7 +157,7 @@ impl Model {
         }
     }
 
-    /// What was fitted.
+    /// The configuration of the fit.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -169,8 +173,8 @@ impl Model {
         self.scaler.y
     }
 
-    /// The projections.
-    pub fn projections(&self) -> &Projections {
+    /// The projections of each term.
+    pub fn projections(&self) -> &[Projections] {
         &self.projections
     }
 
@@ -179,7 +183,7 @@ impl Model {
         &self.hyperparameters
     }
 
-    /// How the fit went.
+    /// Report of a fit.
     pub fn report(&self) -> &FitReport {
         &self.report
     }
@@ -209,8 +213,8 @@ impl Model {
         self.posterior.mergeable().map(Mergeable::features)
     }
 
-    /// Standard deviation of the noise of a row of weight 1, in the target's units. If no weights were
-    /// given it is [`Model::predicted_noise_std`].
+    /// Standard deviation of the noise of a row of weight 1, in the target's units. If no weights
+    /// were given it is [`Model::predicted_noise_std`].
     pub fn noise_std(&self) -> f64 {
         let variance = self.hyperparameters.noise_variance * self.scaler.reported_noise;
         variance.sqrt() * self.scaler.y.std
@@ -225,10 +229,10 @@ impl Model {
 
     /// How much each original column matters: half the mean squared change of the prediction when
     /// its value is replaced by that of another training row, as shares of the sum over columns.
-    /// All zeros if the model found nothing. Columns that were [grouped](Dataset::grouped) have one
+    /// All zeros if no column has an effect. Columns that were [grouped](Dataset::grouped) have one
     /// share together.
     ///
-    /// For tables that are too wide for so many predictions the mean squared slope takes its place.
+    /// On very wide tables the mean squared slope is used instead.
     pub fn relevance(&self) -> &[f64] {
         &self.relevance
     }
@@ -264,7 +268,7 @@ impl Model {
         self.posterior.prior()
     }
 
-    /// What only some engines can do, or an error that says so.
+    /// An optional capability of the engine, or an error that names it.
     pub(crate) fn ability<T>(&self, ability: Option<T>, what: &'static str) -> Result<T> {
         ability.ok_or(Error::Unsupported { engine: self.engine(), what })
     }
@@ -319,7 +323,7 @@ impl Model {
     }
 
     /// Like [`Model::predict`], for rows whose noise is known: their standard deviations, in the
-    /// target's units, come on top of the noise the model has found.
+    /// target's units, are added to the noise of the model.
     pub fn predict_with_noise<'a>(
         &self,
         x: impl Into<MatrixRef<'a>>,
@@ -349,8 +353,8 @@ impl Model {
         Ok(Prediction::new(mean, std, &latent))
     }
 
-    /// What the model would have predicted for each training row without that row, in closed form
-    /// and at the same hyperparameters. The training data must be handed in again.
+    /// Leave-one-out predictions of the training rows, in closed form
+    /// and at the same hyperparameters. The training data must be passed again.
     pub fn leave_one_out(&self, data: &Dataset<'_>) -> Result<Prediction> {
         let x = self.check(data.x())?;
         let width = x.columns() + 3 * self.prior().kernel.views.rows() + 12;
@@ -362,7 +366,7 @@ impl Model {
         self.in_units(&loo, y.noise.as_deref())
     }
 
-    /// What the data says beside X, standardised as the training rows were.
+    /// The observations of the data, standardised like the training rows.
     pub(crate) fn observations(&self, data: &Dataset<'_>) -> Result<Observations> {
         data.check_targets(1)?;
         Ok(Observations::standardised(data, std::slice::from_ref(&self.scaler)))
@@ -404,15 +408,11 @@ impl Model {
         require(x, "gradients", &[&[x.rows(), x.columns(), 2]])?;
         let mut data = Vec::with_capacity(x.rows() * x.columns());
         for block in self.by_block(x, |rows| self.standardised_gradient(rows))? {
-            for i in 0..block.rows() {
-                let in_units = block.row(i).iter().zip(&self.scaler.x).map(|(slope, column)| {
-                    let scaled = slope * self.scaler.y.std / column.std;
-                    if column.std == 0.0 { 0.0 } else { scaled.clamp(f64::MIN, f64::MAX) }
-                });
-                data.extend(in_units);
-            }
+            data.extend(block.into_row_major());
         }
-        Matrix::from_row_major(x.rows(), x.columns(), data)
+        let gradient = Matrix::from_row_major(x.rows(), x.columns(), data)?;
+        let unit = self.scaler.y.std;
+        self.per_unit(gradient, x, |slope, along| slope * unit * along)
     }
 
     /// Gradient of the mean with respect to x, both standardised.
@@ -421,7 +421,7 @@ impl Model {
     }
 }
 
-/// Fails if there is no memory for an answer at the rows of `x`, which takes so many numbers.
+/// Fails if there is no memory for a result at the rows of `x` of this many numbers.
 fn require(x: MatrixRef<'_>, answer: &str, numbers: &[&[usize]]) -> Result<()> {
     memory::require(format_args!("{answer} at {} rows", x.rows()), memory::count(numbers))
 }

@@ -1,4 +1,4 @@
-//! Choices that the user makes by name: one way to look a name up.
+//! Looks up choices by name.
 
 use crate::error::{Error, Result};
 

@@ -1,10 +1,10 @@
-//! Rows that come after the fit, or go: at fixed hyperparameters, exact, from any number of
-//! processes.
+//! Updates after the fit: rows are added or removed exactly, at fixed hyperparameters, from any
+//! number of processes.
 //!
-//! A model takes rows in as a [`Part`]: sums over the rows that its features express, and as they
-//! are those few that lie where no row was before. Parts are made anywhere and merged in any order.
-//! Sums do not show which rows they are of, so a part has an identity, and a model remembers those
-//! that it has merged: no row counts twice by mistake.
+//! Rows are summarised as a [`Part`], the statistics of a shard: sums over the rows that the
+//! model's features express, and unchanged those few outside. Parts can be computed anywhere and
+//! merged in any order. Sums do not identify their rows, so a part has an identity, and a model
+//! records those that were merged: no row counts twice by mistake.
 
 use crate::checkpoint::Fingerprint;
 use crate::data::{Dataset, Matrix};
@@ -12,10 +12,10 @@ use crate::engine::{Change, Mergeable, Observations, Rows, Statistics, Tensor};
 use crate::error::{Error, Result};
 use crate::file::checksum;
 use crate::model::Model;
-use crate::scale::{Standard, StandardRows};
+use crate::scale::{Ranks, Standard, StandardRows};
 use std::collections::{HashMap, HashSet};
 
-/// What a model needs to know of some rows, to take them in later.
+/// The statistics of a shard of rows, for [`Model::merge`].
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Of the model it was made for.
@@ -26,7 +26,7 @@ pub struct Part {
     /// earlier versions.
     pub(crate) ranges: Vec<(f64, f64)>,
     pub(crate) statistics: Option<Statistics>,
-    /// The rows that the statistics do not tell of, as they came.
+    /// The rows that the statistics do not include, unchanged.
     pub(crate) x: Matrix,
     /// What was observed there, in standardised units.
     pub(crate) observations: Observations,
@@ -45,8 +45,8 @@ impl Part {
 }
 
 impl Model {
-    /// Takes in more rows at the same hyperparameters and scales, as if they had been there from
-    /// the start; in the weight engine at a cost that does not depend on the rows seen before. Rows
+    /// Adds rows at the same hyperparameters and scales, as if they had been there from the start;
+    /// in the weight-space engine the cost does not depend on the number of earlier rows. Rows
     /// where no row was before extend the model's features; the error says if they cannot. If it
     /// fails, the model stays as it was. [`Model::relevance`] stays that of the fit.
     pub fn update(&mut self, data: &Dataset<'_>) -> Result<()> {
@@ -54,20 +54,20 @@ impl Model {
         self.take(&[part], Change::Add)
     }
 
-    /// Takes rows out again that the model was fitted on or has taken in.
+    /// Removes rows that the model was fitted on or updated with.
     ///
-    /// The dense engine looks for them among its rows. The weight engine keeps sums only: it notices
-    /// if more is taken out than had come in, but not that other rows were meant.
+    /// The dense engine looks for them among its rows. The weight-space engine keeps only sums: it
+    /// detects if more is removed than was added, but not that other rows were meant.
     pub fn remove(&mut self, data: &Dataset<'_>) -> Result<()> {
         let x = StandardRows::new(self.check(data.x())?, &self.scaler);
         let rows = Rows { x: &x, observations: &self.observations(data)? };
         let removed = self.change(None, &rows, Change::Remove, data.rows() as u64);
         removed.map_err(|error| match error {
-            // More was taken out than had come in.
+            // More was removed than was added.
             Error::NotPositiveDefinite { .. } => Error::NotTrainingRows { row: None },
             other => other,
         })?;
-        // A part of just these rows may come again.
+        // A part with exactly these rows may be merged again.
         if !self.merged.is_empty() {
             let gone = identity(data)?;
             self.merged.retain(|merged| *merged != gone);
@@ -75,7 +75,7 @@ impl Model {
         Ok(())
     }
 
-    /// What the model needs to know of some rows, for [`Model::merge`], here or in another process.
+    /// Computes the statistics of some rows, for [`Model::merge`] here or in another process.
     pub fn part(&self, data: &Dataset<'_>) -> Result<Part> {
         let x = StandardRows::new(self.check(data.x())?, &self.scaler);
         let observations = self.observations(data)?;
@@ -97,16 +97,16 @@ impl Model {
         })
     }
 
-    /// Takes in the rows of parts that were made for this model.
+    /// Adds the rows of parts that were computed for this model.
     ///
     /// Fails with [`Error::RepeatedPart`] if the same rows, in whatever order, come in two of the
-    /// parts, or were merged before: the model remembers that, in its file too.
+    /// parts, or were already merged, which the model file also records.
     pub fn merge(&mut self, parts: &[Part]) -> Result<()> {
         check_repeated(parts, &self.merged)?;
         self.merge_repeated(parts)
     }
 
-    /// Takes in the rows of parts in place of all that the model has seen: for hyperparameters that
+    /// Replaces all rows of the model by those of parts: for hyperparameters that
     /// were found on a sample, and statistics of all shards.
     ///
     /// Fails with [`Error::RepeatedPart`] if the same rows come in two of the parts.
@@ -115,7 +115,7 @@ impl Model {
         self.replace_repeated(parts)
     }
 
-    /// Like [`Model::merge`], for rows that are meant to count as often as they come.
+    /// Like [`Model::merge`], but repeated rows count every time.
     pub fn merge_repeated(&mut self, parts: &[Part]) -> Result<()> {
         self.check_parts(parts)?;
         self.take(parts, Change::Add)?;
@@ -123,7 +123,7 @@ impl Model {
         Ok(())
     }
 
-    /// Like [`Model::replace`], for rows that are meant to count as often as they come.
+    /// Like [`Model::replace`], but repeated rows count every time.
     pub fn replace_repeated(&mut self, parts: &[Part]) -> Result<()> {
         self.check_parts(parts)?;
         self.take(parts, Change::Replace)?;
@@ -148,12 +148,14 @@ impl Model {
         let theta = vec![self.prior().noise_variance, self.prior().mean];
         tensors.push(Tensor::new("theta", vec![2], theta));
         let scales = self.scaler.x.iter().chain([&self.scaler.y]).flat_map(|s| [s.mean, s.std]);
-        let scales: Vec<f64> = scales.collect();
+        let ranks = self.scaler.ranks.iter().flatten().flat_map(Ranks::numbers);
+        let scales: Vec<f64> = scales.chain(ranks).collect();
         tensors.push(Tensor::new("scales", vec![scales.len()], scales));
         let bytes: Vec<Vec<u8>> = tensors.iter().map(Tensor::bytes).collect();
+        let kernels: Vec<&str> = self.config.terms.iter().map(|term| term.kernel.name()).collect();
         let arrays =
             tensors.iter().zip(&bytes).map(|(t, bytes)| (t.name.as_str(), bytes.as_slice()));
-        checksum(self.config.kernel.name(), arrays.collect())
+        checksum(&kernels.join("+"), arrays.collect())
     }
 
     fn check_parts(&self, parts: &[Part]) -> Result<()> {
@@ -234,7 +236,7 @@ impl Model {
     }
 }
 
-/// A number for the rows of some data, whatever their order: against mistakes, not against malice.
+/// A hash of the rows of some data, in any order: against mistakes, not against malice.
 fn identity(data: &Dataset<'_>) -> Result<String> {
     let (x, columns) = (data.x(), data.columns());
     let mut sum = data.rows() as u64;
@@ -259,7 +261,7 @@ fn mixed(bits: u64) -> u64 {
 }
 
 /// Fails if a part has the rows of another one, or rows that are known already. Parts without rows
-/// are all the same, and do no harm.
+/// are all equal, and harmless.
 fn check_repeated(parts: &[Part], known: &[String]) -> Result<()> {
     let known: HashSet<&str> = known.iter().map(String::as_str).collect();
     let mut seen: HashMap<&str, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Minimisers over a fused value-and-gradient closure. They know nothing of Gaussian processes.
+//! Minimisers over a fused value-and-gradient closure, independent of Gaussian processes.
 
 mod adam;
 mod lbfgs;
@@ -8,7 +8,7 @@ pub(crate) use lbfgs::{Lbfgs, lbfgs};
 
 use std::ops::ControlFlow;
 
-/// Where a search stands after an evaluation.
+/// The state of a search after an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Step {
     /// Evaluations so far.
@@ -28,11 +28,11 @@ pub(crate) enum Stop {
     Limit,
     /// No step along any direction lowers the value any more, to rounding.
     NoProgress,
-    /// The callback said so.
+    /// The callback cancelled it.
     Cancelled,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     /// The best point.
@@ -43,7 +43,7 @@ pub(crate) struct Outcome {
     pub evaluations: usize,
     /// Why it ended.
     pub stop: Stop,
-    /// What was learned of the curvature, oldest first (empty from Adam).
+    /// Curvature pairs, oldest first (empty from Adam).
     pub curvature: Vec<Curvature>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Curvature {
 
 /// Value and gradient at a point: writes the gradient and returns the value.
 ///
-/// `Ok(f64::INFINITY)` is a soft reject: the search steps back and goes on. `Err` ends it.
+/// `Ok(f64::INFINITY)` is a soft reject: the search rejects the step and continues. `Err` ends it.
 pub(crate) trait Objective<E>: FnMut(&[f64], &mut [f64]) -> Result<f64, E> {}
 impl<E, F: FnMut(&[f64], &mut [f64]) -> Result<f64, E>> Objective<E> for F {}
 

@@ -1,4 +1,4 @@
-//! Models and parts to files and back; what kind of file it is stands in [`container`].
+//! Reads and writes models and statistics of shards; [`container`] has the file format.
 
 mod container;
 mod format2;
@@ -12,7 +12,7 @@ use crate::model::{FitReport, Model};
 use crate::online::Part;
 use crate::parameters::{Hyperparameters, Parameters};
 use crate::project::Projections;
-use crate::scale::Scaler;
+use crate::scale::{Ranks, Scaler};
 use crate::schema::Schema;
 use crate::views::Views;
 use container::Problem;
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// The file format that this version writes, and the newest that it reads.
-pub const FORMAT: u64 = 3;
+pub const FORMAT: u64 = 4;
 /// The oldest file format that this version reads.
 const OLDEST_FORMAT: u64 = 2;
 /// Kinds of files.
@@ -30,12 +30,29 @@ const PART: &str = "part";
 const PROJECTIONS: &str = "projections";
 const POSTERIOR: &str = "posterior.";
 
+/// The degrees of each term's sub-kernels; files of format 2 and 3 have those of their only term.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Degrees {
+    Several(Vec<Vec<usize>>),
+    One(Vec<usize>),
+}
+
+impl Degrees {
+    fn of_terms(&self) -> Vec<Vec<usize>> {
+        match self {
+            Degrees::Several(terms) => terms.clone(),
+            Degrees::One(only) => vec![only.clone()],
+        }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Metadata {
     raysum: String,
     engine: String,
     config: Config,
-    degrees: Vec<usize>,
+    degrees: Degrees,
     hyperparameters: Hyperparameters,
     scaler: Scaler,
     report: FitReport,
@@ -44,7 +61,7 @@ struct Metadata {
     groups: Vec<usize>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     merged: Vec<String>,
-    /// None if there is a schema, which has them.
+    /// `None` if there is a schema, which contains them.
     column_names: Option<Vec<String>>,
     #[serde(default)]
     schema: Option<Schema>,
@@ -57,7 +74,7 @@ struct Metadata {
 }
 
 impl Metadata {
-    /// What a file of format 2 says in its own way is said as in format 3.
+    /// Converts the content of format 2 to that of format 3.
     fn upgraded(mut self) -> Self {
         let old = std::mem::take(&mut self.attachments);
         self.target_name = self.target_name.or(old.target());
@@ -77,7 +94,7 @@ impl Model {
         save(path.as_ref(), &[self])
     }
 
-    /// Writes the models of several targets to one file; what they share stands there once.
+    /// Writes the models of several targets to one file; shared arrays are stored once.
     pub fn save_all<'a>(
         models: impl IntoIterator<Item = &'a Model>,
         path: impl AsRef<Path>,
@@ -100,7 +117,7 @@ impl Model {
         container::read(path.as_ref(), MODEL, |all, tensors| read_models(all, &tensors))
     }
 
-    /// The bytes that [`Model::save_all`] writes.
+    /// The bytes of a model file, as [`Model::save_all`] writes it.
     pub fn to_bytes<'a>(models: impl IntoIterator<Item = &'a Model>) -> Result<Vec<u8>> {
         let (metadata, tensors) = contents(&models.into_iter().collect::<Vec<_>>())?;
         Ok(container::pack(MODEL, &metadata, tensors))
@@ -117,7 +134,9 @@ impl Model {
             raysum: self.version.clone(),
             engine: self.engine().into(),
             config: self.config.clone(),
-            degrees: self.projections.degrees().to_vec(),
+            degrees: Degrees::Several(
+                self.projections.iter().map(|p| p.degrees().to_vec()).collect(),
+            ),
             hyperparameters: self.hyperparameters.clone(),
             scaler: self.scaler.clone(),
             report: self.report.clone(),
@@ -133,7 +152,9 @@ impl Model {
     }
 
     fn tensors(&self) -> Vec<Tensor> {
-        let mut all = vec![views_tensor(self.projections.views())];
+        let projections = self.projections.iter().enumerate();
+        let mut all: Vec<Tensor> =
+            projections.map(|(term, p)| views_tensor(term, p.views())).collect();
         for tensor in self.posterior.tensors() {
             all.push(Tensor { name: format!("{POSTERIOR}{}", tensor.name), ..tensor });
         }
@@ -141,27 +162,36 @@ impl Model {
     }
 }
 
-/// Projections as a file keeps them: a matrix, or the weights alone of those along the axes.
-fn views_tensor(views: &Views) -> Tensor {
-    let shape = match views {
-        Views::Full(matrix) => vec![matrix.rows(), matrix.columns()],
-        Views::Axes { weights, .. } => vec![weights.len()],
-    };
-    Tensor::new(PROJECTIONS, shape, views.weights().to_vec())
+/// The name of the array with a term's projections; the first one's has no mark.
+fn projections_name(term: usize) -> String {
+    if term == 0 { PROJECTIONS.into() } else { format!("{PROJECTIONS}.{term}") }
 }
 
-/// Reads what [`views_tensor`] wrote, of a model with so many columns.
-fn read_views(tensors: &[Tensor], columns: usize) -> std::result::Result<Views, Problem> {
-    let tensor = Tensor::find(tensors, PROJECTIONS).map_err(Problem::Damaged)?;
+/// Projections as stored in a file: a matrix, or one factor each for projections onto the axes.
+fn views_tensor(term: usize, views: &Views) -> Tensor {
+    let shape = match views.are_axes() {
+        true => vec![views.rows()],
+        false => vec![views.rows(), views.columns()],
+    };
+    Tensor::new(projections_name(term), shape, views.weights().to_vec())
+}
+
+/// Reads the array of [`views_tensor`] for a model with this number of columns.
+fn read_views(
+    term: usize,
+    tensors: &[Tensor],
+    columns: usize,
+) -> std::result::Result<Views, Problem> {
+    let tensor = Tensor::find(tensors, &projections_name(term)).map_err(Problem::Damaged)?;
     let weights = tensor.values.clone();
     match *tensor.shape.as_slice() {
-        [rows] if rows <= columns => Ok(Views::Axes { weights, columns }),
+        [rows] if rows <= columns => Ok(Views::along_axes(weights, columns)),
         [rows, of] if of == columns => Ok(Matrix::from_row_major(rows, of, weights)?.into()),
         _ => Err(Problem::Damaged("the projections do not have the columns of the scaler".into())),
     }
 }
 
-/// The name of an array of target k; the first one's have no mark.
+/// The name of an array of target k; those of the first have no prefix.
 fn marked(k: usize, name: &str) -> String {
     if k == 0 { name.into() } else { format!("{k}/{name}") }
 }
@@ -176,7 +206,7 @@ fn save(path: &Path, models: &[&Model]) -> Result<()> {
     container::write(path, MODEL, &metadata, tensors)
 }
 
-/// What a file of these models holds.
+/// The content of a file of these models.
 fn contents(models: &[&Model]) -> Result<(Vec<Metadata>, Vec<Tensor>)> {
     if models.is_empty() {
         return Err(Error::NoTargets);
@@ -193,7 +223,7 @@ fn read_models(all: Vec<Metadata>, tensors: &[Tensor]) -> std::result::Result<Ve
     several.map(|(k, metadata)| read_model(metadata, &of_target(tensors, k))).collect()
 }
 
-/// The arrays of several targets; what others share with the first stands there once.
+/// The arrays of several targets; those shared with the first are stored once.
 fn packed(mut targets: impl Iterator<Item = Vec<Tensor>>) -> Vec<Tensor> {
     let shared = targets.next().unwrap_or_default();
     let mut all = shared.clone();
@@ -224,8 +254,11 @@ fn of_target(tensors: &[Tensor], k: usize) -> Vec<Tensor> {
 fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Model, Problem> {
     let metadata = metadata.upgraded();
     let columns = metadata.scaler.x.len();
-    let views = read_views(tensors, columns)?;
-    let projections = Projections::from_views(views, metadata.degrees.clone())?;
+    let degrees = metadata.degrees.of_terms();
+    let projections = degrees.into_iter().enumerate().map(|(term, degrees)| {
+        Ok(Projections::from_views(read_views(term, tensors, columns)?, degrees)?)
+    });
+    let projections = projections.collect::<std::result::Result<Vec<_>, Problem>>()?;
     check_scaler(&metadata, columns)?;
     metadata.config.check()?;
     let parameters = Parameters::new(&metadata.config, projections)?;
@@ -244,7 +277,7 @@ fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Mod
     let mut model = Model::new(
         metadata.config,
         metadata.scaler,
-        parameters.projections().clone(),
+        parameters.projections(),
         metadata.hyperparameters,
         posterior,
         metadata.report,
@@ -271,6 +304,10 @@ fn check_scaler(metadata: &Metadata, columns: usize) -> std::result::Result<(), 
         return Err(Problem::Damaged(format!("not everything is there for {columns} columns")));
     }
     let bad_scale = metadata.scaler.x.iter().any(|s| s.std < 0.0) || metadata.scaler.y.std <= 0.0;
+    let ranks = metadata.scaler.ranks.as_ref();
+    if ranks.is_some_and(|ranks| ranks.len() != columns || !ranks.iter().all(Ranks::is_sound)) {
+        return Err(Problem::Damaged("the ranks of a column make no sense".into()));
+    }
     if bad_scale {
         return Err(Problem::Damaged("a standard deviation is negative".into()));
     }
@@ -332,7 +369,7 @@ fn read_part(metadata: PartMetadata, tensors: &[Tensor]) -> std::result::Result<
         return Err("array 'x' is not a matrix".into());
     };
     let x = Matrix::from_row_major(n, columns, x.values.clone()).map_err(|e| e.to_string())?;
-    // What is not there was not given.
+    // Absent arrays were not given.
     let there = |name: &str| tensors.iter().find(|tensor| tensor.name == name);
     let of_rows = |tensor: &Tensor| -> std::result::Result<Vec<f64>, String> {
         tensor.check_shape(&[n])?;
@@ -353,7 +390,7 @@ fn read_part(metadata: PartMetadata, tensors: &[Tensor]) -> std::result::Result<
     if !(ranges.is_empty() || ranges.len() == columns) || !ranges.iter().all(in_order) {
         return Err("the ranges of its columns make no sense".into());
     }
-    // What the part holds has to do for the rows that it was made of.
+    // The arrays must match the number of rows of the shard.
     let identity = identity.unwrap_or_else(|| {
         let bytes: Vec<Vec<u8>> = tensors.iter().map(Tensor::bytes).collect();
         let arrays = tensors.iter().zip(&bytes).map(|(t, b)| (t.name.as_str(), b.as_slice()));

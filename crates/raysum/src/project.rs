@@ -15,7 +15,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::str::FromStr;
 
-/// Entries of all projections together that are still handled (1.6 GB).
+/// Maximum number of entries of all projections (1.6 GB).
 const MOST_ENTRIES: usize = 200_000_000;
 
 /// How directions are chosen.
@@ -28,10 +28,10 @@ pub enum Directions {
     Gaussian,
     /// Uniform on the unit sphere (divided by √D_j).
     Sphere,
-    /// Unit vectors spread as evenly as can be (divided by √D_j), the paper's DPA.
+    /// Unit vectors spread as evenly as possible (divided by √D_j), the paper's DPA.
     Diverse,
     /// The same with the energy distance to the uniform distribution in place of the paper's
-    /// fourth powers: closer to the limit of ever more directions where d is small.
+    /// fourth powers: closer to the limit of many directions where d is small.
     Energy,
 }
 
@@ -98,6 +98,17 @@ impl Projections {
         columns: usize,
         seed: u64,
     ) -> Result<Self> {
+        Self::choose_for(0, directions, degrees, columns, seed)
+    }
+
+    /// Chooses the projections of term number `term`: no two terms have the same random ones.
+    pub(crate) fn choose_for(
+        term: u32,
+        directions: Directions,
+        degrees: &[usize],
+        columns: usize,
+        seed: u64,
+    ) -> Result<Self> {
         let rows = degrees.iter().fold(0_usize, |sum, d| sum.saturating_add(*d));
         let spread_apart = matches!(directions, Directions::Diverse | Directions::Energy);
         let too_many = spread_apart && rows > columns.max(MAX_SPREAD_DIRECTIONS);
@@ -106,7 +117,7 @@ impl Projections {
         if too_many || too_large {
             return Err(Error::TooManyProjections { rows, columns });
         }
-        let mut rng = stream(seed, Purpose::Directions, 0);
+        let mut rng = stream(seed, Purpose::Directions, term);
         let mut normal =
             |rows: usize| Matrix::from_fn(rows, columns, |_, _| StandardNormal.sample(&mut rng));
         let mut matrix = match directions {
@@ -196,7 +207,7 @@ fn fourth_power(c: f64) -> (f64, f64) {
 /// The loss whose sum is the energy distance of the set ±η_j to the uniform distribution on the
 /// sphere, up to a constant: −|η − η'| − |η + η'|, here 0 for orthogonal vectors.
 fn energy(c: f64) -> (f64, f64) {
-    // Two vectors on one line push each other apart with infinite force; a large one will do.
+    // The repulsion of two parallel vectors is infinite; a large value suffices.
     const NEAREST: f64 = 1e-10;
     let apart = |c: f64| (2.0 - 2.0 * c).max(NEAREST).sqrt();
     let (minus, plus) = (apart(c), apart(-c));
@@ -226,7 +237,7 @@ fn spread(start: Matrix, pair_loss: fn(f64) -> (f64, f64)) -> Matrix {
                 value += loss;
                 *c = 2.0 * slope;
             }
-            // A row is no pair with itself; what it added to the value is the same everywhere.
+            // The pair of a row with itself adds a constant, which is subtracted.
             gram[i * rows + i] = 0.0;
         }
         let g = linalg::transposed_product(&gram, &unit, rows, linalg::Threads::All);
@@ -293,7 +304,7 @@ mod tests {
             assert!(loss(1.0).0.is_finite() && loss(1.0).1.is_finite());
             assert_eq!(loss(1.0).1, -loss(-1.0).1);
         }
-        // Rows that start on one line are no trouble either.
+        // Parallel rows at the start are handled, too.
         let twins = Matrix::from_fn(3, 2, |i, j| if i < 2 { 1.0 } else { j as f64 });
         assert!(spread(twins, energy).as_slice().iter().all(|v| v.is_finite()));
     }

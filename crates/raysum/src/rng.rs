@@ -1,9 +1,9 @@
-//! Random numbers: one portable stream per purpose, all from the user's one seed.
+//! Random numbers: one portable stream per purpose, all derived from one seed.
 
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
-/// What a stream is used for. A new use gets a new number, so that older ones keep their draws; 4 is
-/// taken by the folds of the command line, 9 by the experiments.
+/// What a stream is used for. A new use gets a new number, so that older ones keep their draws; 4
+/// is taken by the folds of the command line, 9 by the experiments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
     /// Projection directions.
@@ -12,20 +12,20 @@ pub(crate) enum Purpose {
     Starts = 2,
     /// Samples of the posterior.
     Samples = 3,
-    /// The part of the rows that a search starts on.
+    /// The rows of a stage of the search.
     Subset = 5,
     /// Functions drawn from the prior or the posterior.
     Functions = 6,
     /// Probes and pivots of the SKI engine.
     Probes = 8,
-    /// Rows whose columns are replaced to find out what matters.
+    /// Rows whose columns are replaced to compute relevance.
     Relevance = 10,
 }
 
-/// A random number for a row of standardised values: the same wherever the row stands, and in
-/// whatever units its columns are.
+/// A random number for a row of standardised values, independent of the row's position and of
+/// the units of its columns.
 pub(crate) fn random_key(seed: u64, values: impl IntoIterator<Item = f64>) -> u64 {
-    // Rounding in the standardisation must not make another row of it.
+    // Rounding in the standardisation must not change the number.
     const DIGITS: f64 = 1e6;
     let mut key = mixed(seed);
     for value in values {

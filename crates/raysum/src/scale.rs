@@ -1,16 +1,22 @@
-//! Standardisation: columns to mean 0 and standard deviation 1 by the training rows, and back.
+//! Standardisation: columns to mean 0 and standard deviation 1 by the training rows, and back; or
+//! columns by their ranks.
 
-use crate::data::{Dataset, Matrix, MatrixRef};
+mod ranks;
+mod rows;
+
+pub(crate) use ranks::Ranks;
+pub(crate) use rows::StandardRows;
+
+use crate::data::{Dataset, MatrixRef};
 use crate::error::Result;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
-use std::ops::Range;
 
-/// Standardised inputs are cut off here. No training value comes near (it is at most √n), and a
+/// Standardised inputs are clipped here. Training values are far smaller (at most √n), and a
 /// value this far outside is infinitely far for every kernel, so products stay finite.
 const FAR: f64 = 1e9;
-/// Columns that are measured together: what a line of cache holds.
+/// Columns that are processed together: those of one cache line.
 const TOGETHER: usize = 8;
 
 /// Mean and standard deviation of one column.
@@ -85,7 +91,7 @@ impl Standard {
         Ok(columns.iter().map(|column| column.standard(n)).collect())
     }
 
-    /// The standardised value. Everything in a constant column becomes 0: it carries nothing.
+    /// The standardised value; 0 in a constant column, which carries no information.
     pub fn apply(&self, value: f64) -> f64 {
         if self.std == 0.0 {
             return 0.0;
@@ -101,15 +107,15 @@ impl Standard {
 }
 
 impl Standard {
-    /// How far a value is outside the range of the training rows, in standard deviations: 0 inside
-    /// it, and in a constant column, on which no prediction depends.
+    /// The distance of a value from the range of the training rows, in standard deviations: 0
+    /// inside it, and in a constant column, on which no prediction depends.
     pub fn beyond(&self, value: f64) -> f64 {
         let Some((low, high)) = self.range else { return 0.0 };
         let nearest = value.clamp(low, high);
         (self.apply(value) - self.apply(nearest)).abs()
     }
 
-    /// Takes more values into the range.
+    /// Extends the range by more values.
     pub(crate) fn extend_range(&mut self, (low, high): (f64, f64)) {
         self.range = self.range.map(|range| (range.0.min(low), range.1.max(high)));
     }
@@ -136,7 +142,7 @@ impl Standard {
     }
 }
 
-/// A column while it is measured.
+/// Statistics of a column under construction.
 #[derive(Clone, Copy, Default)]
 struct Measured {
     first: f64,
@@ -168,7 +174,7 @@ impl Measured {
     }
 }
 
-/// Hands over every value of a block of rows with its row and its column, down each column.
+/// Calls `body` for every value of a block of rows with its row and its column, column by column.
 fn each(
     first: usize,
     values: &[f64],
@@ -184,7 +190,7 @@ fn each(
     });
 }
 
-/// Lighter observations, in units of the average weight, count as so heavy in the average noise.
+/// Minimum weight of an observation in the average noise, in units of the average weight.
 const LEAST_WEIGHT: f64 = 0.05;
 
 /// Standardisation of X, of y and of sample weights.
@@ -192,14 +198,18 @@ const LEAST_WEIGHT: f64 = 0.05;
 pub struct Scaler {
     /// One entry per column of X.
     pub x: Vec<Standard>,
+    /// The maps of the columns, where they go by their ranks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ranks: Option<Vec<Ranks>>,
     /// The target. Its `std` is never 0.
     pub y: Standard,
     /// The mean sample weight of an observation, where copies of a row are one observation of
     /// their total weight. Weights are divided by it, so that a common factor has no effect.
     #[serde(default = "one")]
     pub weight: f64,
-    /// The noise variance of a prediction, in units of that of an observation of average weight: new
-    /// rows come without a weight, so it is the average over those there were. 1 without weights.
+    /// The noise variance of a prediction, in units of that of an observation of average weight:
+    /// new rows come without a weight, so it is the average over those there were. 1 without
+    /// weights.
     #[serde(default = "one")]
     pub average_noise: f64,
     /// The noise variance that is reported, in the same unit: that of weight 1, or of a prediction
@@ -229,22 +239,26 @@ impl Scaler {
     /// Learns the scales from training rows.
     pub fn fit(x: MatrixRef<'_>, y: &[f64]) -> Result<Self> {
         let (x, y) = (Standard::of_columns(x)?, Self::of_target(y, None));
-        Ok(Self { x, y, weight: 1.0, average_noise: 1.0, reported_noise: 1.0 })
+        Ok(Self { x, ranks: None, y, weight: 1.0, average_noise: 1.0, reported_noise: 1.0 })
     }
 
-    /// Learns the scales from a data set, for each of its targets. `observed` are the weights of its
-    /// distinct observations, if they are not all 1; `weighted` says whether rows came with weights.
+    /// Learns the scales from a data set, for each of its targets: those of columns by their ranks,
+    /// if `ranks` says so. `observed` are the weights of its distinct observations, if they are not
+    /// all 1; `weighted` says whether rows came with weights.
     pub(crate) fn of_targets(
         data: &Dataset<'_>,
+        ranks: bool,
         observed: Option<&[f64]>,
         weighted: bool,
     ) -> Result<Vec<Self>> {
         let weights = data.weights();
         let x = Standard::of_weighted(data.x(), weights)?;
+        let ranks = ranks.then(|| Ranks::of_columns(data.x())).transpose()?;
         let weight = observed.map_or(1.0, mean);
         let average_noise = observed.map_or(1.0, |w| average_noise(w, weight));
         let scaler = |y: &&[f64]| Self {
             x: x.clone(),
+            ranks: ranks.clone(),
             y: Self::of_target(y, weights),
             weight,
             average_noise,
@@ -256,14 +270,23 @@ impl Scaler {
     fn of_target(y: &[f64], weights: Option<&[f64]>) -> Standard {
         let mut target = Standard::of_column(y, weights);
         if target.std == 0.0 {
-            // A constant target says nothing of its scale; its own size is the best guess, and
-            // keeps every predicted standard deviation finite and above 0.
+            // A constant target gives no information on its scale; its own size is the best guess,
+            // and keeps every predicted standard deviation finite and above 0.
             target.std = if target.mean == 0.0 { 1.0 } else { target.mean.abs() };
         }
         target
     }
 
-    /// The weights of so many rows as multiples of the average; `None` where they are all 1.
+    /// The slope of a standardised column at a value of it: 0 for a constant one.
+    pub(crate) fn slope(&self, column: usize, value: f64) -> f64 {
+        match (&self.ranks, self.x[column].std) {
+            (_, 0.0) => 0.0,
+            (Some(ranks), _) => ranks[column].slope(value),
+            (None, std) => 1.0 / std,
+        }
+    }
+
+    /// The weights of some rows as multiples of the average; `None` where they are all 1.
     pub(crate) fn apply_weights(&self, weights: Option<&[f64]>, rows: usize) -> Option<Vec<f64>> {
         match weights {
             Some(weights) => Some(weights.iter().map(|w| w / self.weight).collect()),
@@ -286,75 +309,6 @@ impl Scaler {
     /// number there is.
     pub fn undo_variance(&self, value: f64) -> f64 {
         (value * self.y.std * self.y.std).clamp(f64::MIN, f64::MAX)
-    }
-}
-
-/// Rows that are standardised as they are read, block by block.
-#[derive(Clone, Debug)]
-pub(crate) struct StandardRows<'a> {
-    x: MatrixRef<'a>,
-    columns: Vec<Standard>,
-    means: Vec<f64>,
-    /// 1/std, or 0 for a constant column.
-    inverses: Vec<f64>,
-}
-
-impl<'a> StandardRows<'a> {
-    /// The rows of `x` under this scaler.
-    pub(crate) fn new(x: MatrixRef<'a>, scaler: &Scaler) -> Self {
-        let inverse = |c: &Standard| if c.std == 0.0 { 0.0 } else { 1.0 / c.std };
-        Self {
-            x,
-            columns: scaler.x.clone(),
-            means: scaler.x.iter().map(|c| c.mean).collect(),
-            inverses: scaler.x.iter().map(inverse).collect(),
-        }
-    }
-
-    /// Number of rows.
-    pub(crate) fn len(&self) -> usize {
-        self.x.rows()
-    }
-
-    /// Some rows as they came, in this order.
-    pub(crate) fn gather(&self, rows: &[usize]) -> Result<Matrix> {
-        self.x.gather(rows)
-    }
-
-    /// Other rows under the same scaler.
-    #[must_use]
-    pub(crate) fn same_scale<'b>(&self, x: &'b Matrix) -> StandardRows<'b> {
-        StandardRows {
-            x: x.into(),
-            columns: self.columns.clone(),
-            means: self.means.clone(),
-            inverses: self.inverses.clone(),
-        }
-    }
-
-    /// Whether there are no rows.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// A standardised copy of some rows.
-    pub(crate) fn block(&self, range: Range<usize>) -> Result<Matrix> {
-        let mut out = Matrix::zeros(range.len(), self.columns.len());
-        self.x.copy_rows(range, out.as_mut_slice())?;
-        let rows = out.as_mut_slice().chunks_mut(self.columns.len().max(1));
-        rows.for_each(|row| self.standardise(row));
-        Ok(out)
-    }
-
-    fn standardise(&self, row: &mut [f64]) {
-        let widest = row.iter().zip(&self.means).fold(0.0_f64, |w, (v, m)| w.max((v - m).abs()));
-        if widest.is_finite() {
-            for ((v, mean), inverse) in row.iter_mut().zip(&self.means).zip(&self.inverses) {
-                *v = ((*v - mean) * inverse).clamp(-FAR, FAR);
-            }
-        } else {
-            row.iter_mut().zip(&self.columns).for_each(|(v, column)| *v = column.apply(*v));
-        }
     }
 }
 

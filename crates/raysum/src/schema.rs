@@ -29,13 +29,13 @@ pub struct Feature {
     pub name: String,
     /// Its position in the training table, counted from 0.
     pub position: usize,
-    /// What it holds.
+    /// Its kind.
     pub kind: FeatureKind,
     /// Training mean of each encoded column: the value that replaces a missing cell.
     pub means: Vec<f64>,
 }
 
-/// What a feature holds, and how it is encoded.
+/// The kind of a feature, and its encoding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FeatureKind {
@@ -47,7 +47,7 @@ pub enum FeatureKind {
         #[serde(default, skip_serializing_if = "is_default")]
         order: DateOrder,
     },
-    /// Truth values, encoded as 0 and 1.
+    /// Booleans, encoded as 0 and 1.
     Boolean,
     /// Texts, encoded as one column of zeros and ones per category.
     Category {

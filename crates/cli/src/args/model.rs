@@ -7,7 +7,8 @@ use anyhow::anyhow;
 use clap::Args as ClapArgs;
 use raysum::limits::{MAX_SUB_KERNELS, MIN_SUBSET_ROWS};
 use raysum::{
-    Config, ConfigPatch, Degrees, Directions, EngineChoice, Error, Optimizer, Shrinkage, SubKernel,
+    ColumnsScale, Config, ConfigPatch, Degrees, Directions, EngineChoice, Error, LengthScalePrior,
+    Optimizer, Shrinkage, SubKernel,
 };
 
 /// Changes to a preset, and how to search.
@@ -45,6 +46,21 @@ pub(crate) struct ModelArgs {
     /// Learn the directions too, starting from those chosen (--ard must be no)
     #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) learn_directions: Option<YesNo>,
+
+    /// How columns are scaled: standard (to mean 0 and standard deviation 1), or ranks (by their
+    /// ranks to normal scores, for heavy tails and outliers)
+    #[arg(
+        long,
+        default_value = "standard",
+        value_name = "standard|ranks",
+        allow_hyphen_values = true
+    )]
+    pub(crate) columns_scale: ColumnsScale,
+
+    /// Prior of the length-scales: flat, or log-normal, around a value that grows with the square root of
+    /// the number of columns [default: flat for the paper's models, log-normal for the others and for sums]
+    #[arg(long, value_name = "flat|log-normal", allow_hyphen_values = true)]
+    pub(crate) length_scale_prior: Option<LengthScalePrior>,
 
     /// How length-scales are shrunk towards each other where rows are few: auto (below 20 rows per
     /// length-scale held-out rows choose), none (the paper's objective), or the width of the prior that
@@ -124,6 +140,8 @@ impl ModelArgs {
             ard: self.ard.map(YesNo::is_yes),
             learn_weights: self.learn_weights.map(YesNo::is_yes),
             learn_directions: self.learn_directions.map(YesNo::is_yes),
+            columns_scale: Some(self.columns_scale),
+            prior: self.length_scale_prior,
             shrinkage: self.shrinkage,
             engine: self.engine,
             optimizer: Some(self.optimizer),
@@ -147,7 +165,7 @@ mod tests {
     use super::super::{Args, Command};
     use super::*;
     use clap::Parser;
-    use raysum::SkiOptions;
+    use raysum::{LengthScales, SkiOptions};
 
     fn config(words: &str) -> Config {
         let line = format!("raysum fit x.csv --target y {words}");
@@ -161,17 +179,18 @@ mod tests {
         assert_eq!(config(""), Config::default());
         let c = config(
             "--model rpa-1 --degrees 2x1,1x3 --kernel imq --directions sphere --ard yes \
-             --learn-weights no --optimizer adam --max-evaluations 7 --starts 3 \
+             --learn-weights no --columns-scale ranks --length-scale-prior log-normal --optimizer adam --max-evaluations 7 --starts 3 \
              --shrinkage 0.5 --noise-bounds 1e-6,2 --seed 9 --engine ski --subset 500 \
              --grid 64 --probes 9 --cg-tolerance 1e-4 --cg-iterations 50 --exact-variance",
         );
         let mut expected = Config::default();
-        expected.kernel = SubKernel::Imq;
-        expected.degrees = "2x1,1x3".parse().unwrap();
-        expected.directions = Directions::Sphere;
-        expected.ard = true;
-        expected.learn_weights = false;
-        expected.learn_directions = false;
+        expected.terms[0].kernel = SubKernel::Imq.into();
+        expected.terms[0].degrees = "2x1,1x3".parse().unwrap();
+        expected.terms[0].directions = Directions::Sphere;
+        expected.terms[0].length_scales = LengthScales::Columns;
+        expected.terms[0].learn_weights = false;
+        expected.columns_scale = ColumnsScale::Ranks;
+        expected.prior = LengthScalePrior::LogNormal;
         expected.shrinkage = Shrinkage::Width(0.5);
         expected.engine = EngineChoice::Ski;
         expected.ski = SkiOptions {
@@ -191,8 +210,8 @@ mod tests {
         let learned = config("--model dpa --learn-directions yes");
         assert_eq!(learned, config("--model ppr"));
         assert_eq!(config("--model rpa-1-ski"), config("--model rpa-1 --engine ski"));
-        assert_eq!(config("-J d").degrees, "dx1".parse().unwrap());
-        assert_eq!(config("-J 7").degrees, "7x1".parse().unwrap());
+        assert_eq!(config("-J d").terms[0].degrees, "dx1".parse().unwrap());
+        assert_eq!(config("-J 7").terms[0].degrees, "7x1".parse().unwrap());
         config("--model gam --ard no --learn-directions yes");
     }
 }

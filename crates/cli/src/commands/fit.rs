@@ -155,7 +155,7 @@ impl HeldOutFit<'_> {
             Some(found)
                 if data.rows() > MANY_ROWS
                     || config.subset.is_some()
-                    || config.learn_directions =>
+                    || config.learns_directions() =>
             {
                 let fit = Fit::new(config).start_from(&found).shared(true);
                 fit.condition(&data, found.hyperparameters())?
@@ -248,6 +248,7 @@ fn to_json(fitted: &Fitted, k: usize, preset: &str) -> Value {
         "holdout_nlpd_standardised": score(|h| h.standardised.nlpd),
         "hit_limit": model.report().hit_limit,
         "unconverged": model.report().unconverged,
+        "rough": model.report().rough,
     })
 }
 
@@ -264,7 +265,7 @@ fn summary(fitted: &Fitted, k: usize, preset: &str) -> String {
     let mut rows = vec![
         row("log marginal likelihood", describe::likelihood(model)),
         row("noise std", style::number(model.noise_std())),
-        row("length-scales", describe::length_scales(model)),
+        row("length-scales", describe::all_length_scales(model)),
         row("evaluations", describe::evaluations(model, fitted.evaluations)),
         row("time", style::seconds(fitted.seconds)),
     ];
@@ -294,6 +295,7 @@ fn summary(fitted: &Fitted, k: usize, preset: &str) -> String {
         text += "the search ended at its limit of evaluations; raise --max-evaluations\n";
     }
     text += &describe::unconverged(model);
+    text += &describe::rough(model);
     text += "relevance of the columns:\n";
     text += &describe::relevance(model, 8);
     text

@@ -4,7 +4,7 @@ use crate::args::InspectArgs;
 use crate::program::Voice;
 use crate::{describe, output, style};
 use anyhow::Result;
-use raysum::Model;
+use raysum::{LengthScales, Model, Projections, Shape, TermHyperparameters};
 use serde_json::{Value, json};
 
 pub(super) fn run(args: &InspectArgs, voice: Voice) -> Result<()> {
@@ -43,16 +43,22 @@ fn to_json(model: &Model) -> Value {
         "evaluations": model.report().evaluations,
         "hit_limit": model.report().hit_limit,
         "unconverged": model.report().unconverged,
+        "rough": model.report().rough,
         "config": config,
         "hyperparameters": h,
         "columns": model.column_names(),
         "table": model.schema(),
         "relevance": relevance(model),
-        "diversity_loss": model.projections().diversity_loss(),
-        "smallest_angle_degrees": model.projections().smallest_angle(),
+        "diversity_loss": only(model).map(Projections::diversity_loss),
+        "smallest_angle_degrees": only(model).and_then(Projections::smallest_angle),
         "raysum": model.version(),
         "format": raysum::FORMAT,
     })
+}
+
+/// The projections of a model with one term.
+fn only(model: &Model) -> Option<&Projections> {
+    if let [only] = model.projections() { Some(only) } else { None }
 }
 
 /// The share of each original column, by its name.
@@ -65,7 +71,6 @@ fn text(model: &Model) -> String {
     let h = model.hyperparameters();
     let c = model.config();
     let row = |name: &str, value: String| vec![name.to_string(), value];
-    let yes = |b: bool| if b { "yes" } else { "no" }.to_string();
     let unit = model.target_scale().std;
     let mut rows = vec![
         row("model", preset(model).into()),
@@ -73,49 +78,90 @@ fn text(model: &Model) -> String {
         row("target", model.target_name().unwrap_or("(not recorded)").into()),
         row("training rows", model.report().rows.to_string()),
         row("columns", model.columns().to_string()),
-        row("sub-kernel", c.kernel.name().into()),
-        row("degrees", c.degrees.to_string()),
-        row("directions", c.directions.name().into()),
-        row("length-scales", describe::length_scales(model)),
-        row("weights learned", yes(c.learn_weights)),
+        row("scale of columns", c.columns_scale.name().into()),
+    ];
+    if let [term] = c.terms.as_slice() {
+        rows.push(row("sub-kernel", term.kernel.name().into()));
+        rows.push(row("degrees", term.degrees.to_string()));
+        rows.push(row("directions", term.directions.name().into()));
+        rows.push(row("length-scales", describe::length_scales(model, 0)));
+        let learned = if term.learn_weights { "yes" } else { "no" };
+        rows.push(row("weights learned", learned.into()));
+    }
+    rows.extend([
         row("seed", c.seed.to_string()),
         row("log marginal likelihood", describe::likelihood(model)),
         row("evaluations", model.report().evaluations.to_string()),
         row("noise std", style::number(model.noise_std())),
         row("signal std", style::number(h.scale().sqrt() * unit)),
         row("constant", style::number(model.constant())),
-    ];
-    if let Some(angle) = model.projections().smallest_angle() {
+    ]);
+    if let Some((only, angle)) = only(model).and_then(|p| p.smallest_angle().map(|a| (p, a))) {
         rows.push(row("smallest angle", format!("{angle:.1}°")));
-        rows.push(row("diversity loss", style::number(model.projections().diversity_loss())));
+        rows.push(row("diversity loss", style::number(only.diversity_loss())));
     }
     rows.push(row("made by raysum", model.version().into()));
     let mut text = style::columns(&rows);
-    text += &if h.column_length_scales.is_empty() {
-        sub_kernels(model)
-    } else {
-        column_length_scales(model)
-    };
+    if c.terms.len() > 1 {
+        text += &terms(model);
+    }
+    for (t, h) in h.terms.iter().enumerate() {
+        let of = if c.terms.len() > 1 {
+            format!(" of {}", describe::term(model, t))
+        } else {
+            String::new()
+        };
+        text += &if !h.column_length_scales.is_empty() {
+            column_length_scales(model, h, &of)
+        } else if c.terms[t].kernel == Shape::Linear {
+            String::new()
+        } else {
+            sub_kernels(model, t, &of)
+        };
+    }
     text += &describe::unconverged(model);
+    text += &describe::rough(model);
     text += "relevance of the columns:\n";
     text += &describe::relevance(model, usize::MAX);
     text
 }
 
-fn column_length_scales(model: &Model) -> String {
-    let scales = model.hyperparameters().column_length_scales.iter().enumerate();
-    let rows: Vec<_> = scales.map(|(i, s)| vec![model.column_name(i), style::number(*s)]).collect();
-    "length-scales, in standard deviations of each column:\n".to_string() + &style::columns(&rows)
+/// The terms of a sum, each with its share of the prior variance.
+fn terms(model: &Model) -> String {
+    let names = ["term", "sub-kernel", "degrees", "directions", "length-scales", "std"];
+    let mut rows = vec![names.map(String::from).to_vec()];
+    for (t, (term, h)) in
+        model.config().terms.iter().zip(&model.hyperparameters().terms).enumerate()
+    {
+        rows.push(vec![
+            describe::term(model, t),
+            term.kernel.name().into(),
+            term.degrees.to_string(),
+            term.directions.name().into(),
+            describe::length_scales(model, t),
+            style::number(h.scale().sqrt() * model.target_scale().std),
+        ]);
+    }
+    "terms:\n".to_string() + &style::columns(&rows)
 }
 
-fn sub_kernels(model: &Model) -> String {
-    let h = model.hyperparameters();
+fn column_length_scales(model: &Model, h: &TermHyperparameters, of: &str) -> String {
+    let scales = h.column_length_scales.iter().enumerate();
+    let rows: Vec<_> = scales.map(|(i, s)| vec![model.column_name(i), style::number(*s)]).collect();
+    format!("length-scales{of}, in standard deviations of each column:\n") + &style::columns(&rows)
+}
+
+fn sub_kernels(model: &Model, term: usize, of: &str) -> String {
+    let h = &model.hyperparameters().terms[term];
     let mut rows = vec![vec!["number".into(), "std".into(), "length-scales".into()]];
+    let common = model.config().terms[term].length_scales == LengthScales::Common;
     let mut scales = h.length_scales.iter();
-    for (j, (&degree, v)) in model.projections().degrees().iter().zip(&h.variances).enumerate() {
-        let own: Vec<String> = scales.by_ref().take(degree).map(|s| style::number(*s)).collect();
+    let degrees = model.projections()[term].degrees().iter();
+    for (j, (&degree, v)) in degrees.zip(&h.variances).enumerate() {
+        let count = if common { 1 } else { degree };
+        let own: Vec<String> = scales.by_ref().take(count).map(|s| style::number(*s)).collect();
         let std = style::number(v.sqrt() * model.target_scale().std);
         rows.push(vec![j.to_string(), std, own.join(" ")]);
     }
-    "sub-kernels:\n".to_string() + &style::columns(&rows)
+    format!("sub-kernels{of}:\n") + &style::columns(&rows)
 }

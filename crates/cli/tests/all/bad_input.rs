@@ -185,11 +185,12 @@ fn header_len(model: &[u8]) -> usize {
 
 #[test]
 fn a_model_of_a_later_format() {
-    let (old, new) = (br#"\"format\":3,"#, br#"\"format\":9,"#);
+    let format = |number: u64| format!(r#"\"format\":{number},"#).into_bytes();
+    let (old, new) = (format(raysum::FORMAT), format(9));
     let mut model = models()[0].clone();
     let at = model.windows(old.len()).position(|w| w == old).unwrap();
-    model[at..at + new.len()].copy_from_slice(new);
-    is_no_model(&prepared(), &model, "model file format 9, but this raysum reads formats 2 to 3");
+    model[at..at + new.len()].copy_from_slice(&new);
+    is_no_model(&prepared(), &model, "model file format 9, but this raysum reads formats 2 to 4");
 }
 
 /// Checks that a damaged model is refused, or else predicts finite numbers.

@@ -134,7 +134,10 @@ fn checkpoints_that_cannot_serve_are_refused() {
         ("fit t.csv -t y --checkpoint notes.txt", "notes.txt: not a checkpoint"),
         ("fit t.csv -t y --checkpoint t.csv", "cannot write t.csv: it is an input of this command"),
         ("fit t.csv -t y --checkpoint none/c", "none/c: No such file or directory"),
-        ("fit t.csv -t y --checkpoint m -o ./m", "m: the checkpoint and the model need files"),
+        (
+            "fit t.csv -t y --checkpoint m -o ./m",
+            "m: the checkpoint and the model must be different files",
+        ),
     ] {
         folder.run(line).failed(1, says);
         assert!(folder.snapshot() == before, "{line}");

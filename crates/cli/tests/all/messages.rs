@@ -72,10 +72,11 @@ fn folder() -> Folder {
     let last = flipped.len() - 20;
     flipped[last] ^= 1;
     folder.write("flipped.raysum", &flipped);
-    let (old, new) = (br#"\"format\":3,"#, br#"\"format\":9,"#);
+    let format = |number: u64| format!(r#"\"format\":{number},"#).into_bytes();
+    let (old, new) = (format(raysum::FORMAT), format(9));
     let at = model.windows(old.len()).position(|w| w == old).unwrap();
     let mut later = model;
-    later[at..at + new.len()].copy_from_slice(new);
+    later[at..at + new.len()].copy_from_slice(&new);
     folder.write("later.raysum", &later);
     std::fs::create_dir(folder.path("taken")).unwrap();
     folder

@@ -1,15 +1,15 @@
-//! Where on the line the data lies: cells of a lattice that hold points, and the nodes of a basis.
+//! The occupied cells of a lattice on the line, and the nodes of a basis.
 
 use crate::error::{Error, Result};
 
 /// Cells on either side of an occupied one that get a node too.
 const MARGIN: usize = 3;
-/// Data in fewer cells than this gets a finer lattice: few nodes side by side span a kernel less well
-/// than many do.
+/// Data in fewer cells than this gets a finer lattice: few nodes side by side span a kernel less
+/// well than many do.
 const DOZEN: usize = 12;
 /// How much finer at most.
 const FINER: usize = 8;
-/// No lattice is longer than this many cells.
+/// Maximum length of a lattice in cells.
 pub(super) const LONGEST: i64 = 100_000;
 
 /// The largest whole number up to `x`: as a cast, because on an old instruction set, which is the
@@ -29,7 +29,7 @@ pub(crate) struct Occupancy {
 }
 
 impl Occupancy {
-    /// Nothing yet, on a lattice with this spacing.
+    /// An empty count on a lattice with this spacing.
     pub(crate) fn new(spacing: f64) -> Self {
         Self { spacing, first: 0, counts: Vec::new() }
     }
@@ -53,7 +53,7 @@ impl Occupancy {
         Self { spacing: 2.0 * self.spacing, first, counts }
     }
 
-    /// Counts points in. Fails if they are strewn over more cells than can be handled.
+    /// Adds points. Fails if they spread over too many cells.
     pub(crate) fn add(&mut self, points: &[f64]) -> Result<()> {
         let cell = |z: f64| (z / self.spacing).floor();
         let (low, high) =
@@ -68,7 +68,7 @@ impl Occupancy {
         Ok(())
     }
 
-    /// Takes over the counts of other points.
+    /// Adds the counts of other points.
     pub(crate) fn merge(&mut self, other: &Occupancy) -> Result<()> {
         if other.counts.is_empty() {
             return Ok(());
@@ -112,7 +112,7 @@ impl Occupancy {
         let mut weights = vec![0.0_f64; self.counts.len() + 2 * MARGIN];
         for (i, &count) in self.counts.iter().enumerate().filter(|(_, c)| **c > 0.0) {
             weights[i + MARGIN] = count / total;
-            // Nodes without data only steady the edges: a thousandth of a data point each.
+            // Nodes without data only stabilise the edges: a thousandth of a data point each.
             for near in &mut weights[i..=i + 2 * MARGIN] {
                 *near = near.max(1e-3 / total);
             }
@@ -123,8 +123,8 @@ impl Occupancy {
     }
 }
 
-/// Counts of points whose range is not known yet: on a lattice, and on a finer one for as long as the
-/// points are close together.
+/// Counts of points whose range is not known yet: on a lattice, and on a finer one for as long as
+/// the points are close together.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
     coarse: Occupancy,
@@ -138,13 +138,13 @@ impl Counts {
         Self { coarse: Occupancy::new(spacing), fine }
     }
 
-    /// Counts points in. Fails if they are strewn over more cells than can be handled.
+    /// Adds points. Fails if they spread over too many cells.
     pub(crate) fn add(&mut self, points: &[f64]) -> Result<()> {
         self.coarse.add(points)?;
         self.refine(|fine| fine.add(points))
     }
 
-    /// Takes over the counts of other points.
+    /// Adds the counts of other points.
     pub(crate) fn merge(&mut self, other: &Counts) -> Result<()> {
         self.coarse.merge(&other.coarse)?;
         let Some(others) = &other.fine else {
@@ -154,7 +154,7 @@ impl Counts {
         self.refine(|fine| fine.merge(others))
     }
 
-    /// Goes on counting on the finer lattice while that may be of use.
+    /// Continues to count on the finer lattice while that may be useful.
     fn refine(&mut self, add: impl FnOnce(&mut Occupancy) -> Result<()>) -> Result<()> {
         if !self.coarse.is_narrow() {
             self.fine = None;

@@ -100,7 +100,7 @@ impl Table {
                 }
             }
         }
-        let seen = features.next_multiple_of(LANES) - features.max(LANES);
+        let seen = features.next_multiple_of(LANES).saturating_sub(features.max(LANES));
         Self {
             pieces,
             first: first as f64 * PIECES as f64,

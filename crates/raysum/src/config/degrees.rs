@@ -1,4 +1,4 @@
-//! How many sub-kernels a model has, and of which degree, as text that users write.
+//! The number and degrees of a model's sub-kernels, and their text form.
 
 use crate::error::{Error, Result};
 use crate::limits::MAX_SUB_KERNELS;
@@ -53,6 +53,11 @@ impl Degrees {
     /// `j` one-dimensional sub-kernels.
     pub fn ones(j: usize) -> Self {
         Self(vec![(Count::Number(j), Count::Number(1))])
+    }
+
+    /// A one-dimensional sub-kernel for each column.
+    pub fn per_column() -> Self {
+        Self(vec![(Count::Columns, Count::Number(1))])
     }
 
     /// The degree of each sub-kernel for data with this many columns.

@@ -1,9 +1,9 @@
 //! A configuration as users write it: a preset by name, and changes to it.
 
-use super::{Config, Degrees, EngineChoice, Optimizer, Shrinkage};
+use super::{ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, Optimizer, Shrinkage};
 use crate::engine::ski::SkiOptions;
-use crate::error::{Error, Result};
-use crate::kernel::SubKernel;
+use crate::error::{Error, Result, TermError};
+use crate::kernel::{Shape, SubKernel};
 use crate::project::Directions;
 
 /// Changes to a preset; `None` keeps what the preset has. The command line and Python both fill one,
@@ -17,18 +17,22 @@ use crate::project::Directions;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConfigPatch {
-    /// See [`Config::kernel`].
+    /// See [`Term::kernel`](super::Term::kernel).
     pub kernel: Option<SubKernel>,
-    /// See [`Config::degrees`].
+    /// See [`Term::degrees`](super::Term::degrees).
     pub degrees: Option<Degrees>,
-    /// See [`Config::directions`].
+    /// See [`Term::directions`](super::Term::directions).
     pub directions: Option<Directions>,
-    /// See [`Config::ard`].
+    /// Whether there is a length-scale per column, or one per row of every projection.
     pub ard: Option<bool>,
-    /// See [`Config::learn_weights`].
+    /// See [`Term::learn_weights`](super::Term::learn_weights).
     pub learn_weights: Option<bool>,
-    /// See [`Config::learn_directions`].
+    /// Whether the directions are learned too, from those chosen.
     pub learn_directions: Option<bool>,
+    /// See [`Config::prior`].
+    pub prior: Option<LengthScalePrior>,
+    /// See [`Config::columns_scale`].
+    pub columns_scale: Option<ColumnsScale>,
     /// See [`Config::shrinkage`].
     pub shrinkage: Option<Shrinkage>,
     /// See [`Config::engine`].
@@ -61,14 +65,12 @@ impl ConfigPatch {
     /// The preset with the changes. Fails on settings that no data could be fitted with, and on those
     /// that would have no effect.
     pub fn resolve(&self, preset: &str) -> Result<Config> {
-        let preset = Config::preset(preset)?;
+        let mut preset = Config::preset(preset)?;
+        self.change_term(&mut preset)?;
         let config = Config {
-            kernel: self.kernel.unwrap_or(preset.kernel),
-            degrees: self.degrees.clone().unwrap_or(preset.degrees),
-            directions: self.directions.unwrap_or(preset.directions),
-            ard: self.ard.unwrap_or(preset.ard),
-            learn_weights: self.learn_weights.unwrap_or(preset.learn_weights),
-            learn_directions: self.learn_directions.unwrap_or(preset.learn_directions),
+            terms: preset.terms,
+            prior: self.prior.unwrap_or(preset.prior),
+            columns_scale: self.columns_scale.unwrap_or(preset.columns_scale),
             shrinkage: self.shrinkage.unwrap_or(preset.shrinkage),
             engine: self.engine.unwrap_or(preset.engine),
             ski: SkiOptions {
@@ -89,11 +91,32 @@ impl ConfigPatch {
             return Err(Error::SkiSetting { setting });
         }
         config.check()?;
-        let along_axes = config.directions == Directions::Axes && !config.learn_directions;
-        if self.ard == Some(false) && along_axes {
-            return Err(Error::ArdAlongAxes);
-        }
         Ok(config)
+    }
+
+    /// Changes what belongs to one term; a sum has several, for which of them would be meant?
+    fn change_term(&self, config: &mut Config) -> Result<()> {
+        let changes = [
+            self.kernel.is_some(),
+            self.degrees.is_some(),
+            self.directions.is_some(),
+            self.ard.is_some(),
+            self.learn_weights.is_some(),
+            self.learn_directions.is_some(),
+        ];
+        if !changes.contains(&true) {
+            return Ok(());
+        }
+        let [term] = config.terms.as_mut_slice() else { return Err(TermError::SumOfTerms.into()) };
+        if term.kernel == Shape::Linear {
+            return Err(TermError::NothingToChange.into());
+        }
+        term.kernel = self.kernel.map_or(term.kernel, Shape::Stationary);
+        term.degrees = self.degrees.clone().unwrap_or_else(|| term.degrees.clone());
+        term.directions = self.directions.unwrap_or(term.directions);
+        term.learn_weights = self.learn_weights.unwrap_or(term.learn_weights);
+        *term = term.with_scales(self.ard, self.learn_directions)?;
+        Ok(())
     }
 
     /// The first change to what only the SKI engine has.
@@ -118,7 +141,7 @@ mod tests {
         let declined = ConfigPatch { ard: Some(false), ..ConfigPatch::default() };
         for name in ["rbf-ard", "imq-ard", "gam"] {
             let found = declined.resolve(name);
-            assert!(matches!(found, Err(Error::ArdAlongAxes)), "{name}");
+            assert!(matches!(found, Err(Error::Terms(TermError::ArdAlongAxes))), "{name}");
             ConfigPatch { ard: Some(true), ..ConfigPatch::default() }.resolve(name).unwrap();
             ConfigPatch { learn_directions: Some(true), ..declined.clone() }.resolve(name).unwrap();
         }

@@ -1,32 +1,26 @@
-//! The paper's models and their relatives, as named presets over the configuration.
+//! The paper's models and their relatives as named terms, and sums of them.
 
-use super::{Config, Degrees, EngineChoice, Optimizer, Shrinkage};
+use super::{
+    ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, LengthScales, Optimizer,
+    Shrinkage, Term,
+};
 use crate::engine::ski::SkiOptions;
-use crate::error::Result;
-use crate::kernel::SubKernel;
+use crate::error::{Result, TermError};
+use crate::kernel::{Shape, SubKernel};
 use crate::named;
 use crate::project::Directions;
 
-/// What is learned beside one scale and the noise.
-#[derive(Clone, Copy)]
-enum Learned {
-    /// A length-scale per column.
-    Ard,
-    /// A length-scale and a weight per sub-kernel.
-    Weights,
-    /// Weights, and the directions.
-    Directions,
-}
-
-/// A model with a name.
+/// A term with a name.
 #[derive(Clone, Copy)]
 struct Preset {
     name: &'static str,
-    kernel: SubKernel,
+    kernel: Shape,
     degrees: &'static str,
     directions: Directions,
-    learned: Learned,
+    length_scales: LengthScales,
     engine: EngineChoice,
+    /// Whether the paper has it: then length-scales have no prior.
+    paper: bool,
     about: &'static str,
 }
 
@@ -35,11 +29,22 @@ impl Preset {
         name: &'static str,
         degrees: &'static str,
         directions: Directions,
-        learned: Learned,
+        length_scales: LengthScales,
         about: &'static str,
     ) -> Self {
-        let (kernel, engine) = (SubKernel::Rbf, EngineChoice::Auto);
-        Self { name, kernel, degrees, directions, learned, engine, about }
+        let (kernel, engine) = (Shape::Stationary(SubKernel::Rbf), EngineChoice::Auto);
+        Self { name, kernel, degrees, directions, length_scales, engine, paper: true, about }
+    }
+
+    /// All columns in one kernel: beyond the paper, which has `rbf-ard` and `imq-ard`.
+    const fn full(
+        name: &'static str,
+        kernel: SubKernel,
+        length_scales: LengthScales,
+        about: &'static str,
+    ) -> Self {
+        let preset = Self::new(name, "1xd", Directions::Axes, length_scales, about);
+        Self { paper: false, ..preset.with(kernel) }
     }
 
     /// The same by the paper's own scalable inference, along the paper's 20 directions.
@@ -48,48 +53,66 @@ impl Preset {
     }
 
     const fn with(self, kernel: SubKernel) -> Self {
-        Self { kernel, ..self }
+        Self { kernel: Shape::Stationary(kernel), ..self }
+    }
+
+    fn term(self) -> Result<Term> {
+        let Self { kernel, directions, length_scales, .. } = self;
+        let learned = [LengthScales::Projections, LengthScales::Directions];
+        Ok(Term {
+            kernel,
+            degrees: self.degrees.parse()?,
+            directions,
+            length_scales,
+            learn_weights: learned.contains(&length_scales),
+        })
     }
 }
 
-const PRESETS: [Preset; 13] = {
+const PRESETS: [Preset; 22] = {
     use Directions::{Axes, Diverse, Gaussian};
-    use Learned::{Ard, Weights};
+    use LengthScales::{Columns, Common, Projections};
+    use SubKernel::{Imq, Matern12, Matern32, Matern52, Rbf};
     let dpa_ard = Preset::new(
         "dpa-ard",
         "20..100x1",
         Diverse,
-        Ard,
+        Columns,
         "20 to 100 diverse directions, one per column, and a length-scale per column",
     );
     let rpa_1 = Preset::new(
         "rpa-1",
         "20x1",
         Gaussian,
-        Weights,
+        Projections,
         "20 random directions, each with its own length-scale",
     );
+    let linear = Preset {
+        kernel: Shape::Linear,
+        paper: false,
+        ..Preset::new("linear", "dx1", Axes, LengthScales::Fixed, "ridge regression")
+    };
     [
         dpa_ard,
         Preset::new(
             "ppr",
             "20x1",
             Diverse,
-            Learned::Directions,
+            LengthScales::Directions,
             "20 learned directions, started from those of dpa-ard",
         ),
         Preset::new(
             "rpa-ard",
             "20x1",
             Gaussian,
-            Ard,
+            Columns,
             "20 random directions, a length-scale per column",
         ),
         Preset::new(
             "dpa",
             "20x1",
             Diverse,
-            Weights,
+            Projections,
             "20 diverse directions, each with its own length-scale",
         ),
         rpa_1,
@@ -97,45 +120,86 @@ const PRESETS: [Preset; 13] = {
             "rpa-2",
             "4x1,4x2,4x3",
             Gaussian,
-            Weights,
+            Projections,
             "random projections to 1, 2 and 3 dimensions",
         ),
         Preset::new(
             "rpa-3",
             "3x1,3x2,3x3,2x4,2x5,1x6",
             Gaussian,
-            Weights,
+            Projections,
             "random projections to 1 to 6 dimensions",
         ),
-        Preset::new("single-rp", "1x1", Gaussian, Weights, "one random direction (a baseline)"),
-        Preset::new("gam", "dx1", Axes, Ard, "one function per column"),
+        Preset::new("single-rp", "1x1", Gaussian, Projections, "one random direction (a baseline)"),
+        Preset::new("gam", "dx1", Axes, Columns, "one function per column"),
         Preset::new(
             "rbf-ard",
             "1xd",
             Axes,
-            Ard,
+            Columns,
             "the usual Gaussian process, all columns in one kernel",
         ),
-        Preset::new("imq-ard", "1xd", Axes, Ard, "the limit of rpa-ard with ever more directions")
-            .with(SubKernel::Imq),
+        Preset::new(
+            "imq-ard",
+            "1xd",
+            Axes,
+            Columns,
+            "the limit of rpa-ard with ever more directions",
+        )
+        .with(Imq),
+        linear,
+        Preset::full("rbf", Rbf, Common, "all columns in one smooth kernel, one length-scale"),
+        Preset::full("matern12", Matern12, Common, "the same with a rough kernel"),
+        Preset::full("matern32", Matern32, Common, "the same with a less rough kernel"),
+        Preset::full("matern52", Matern52, Common, "the same with a rather smooth kernel"),
+        Preset::full("imq", Imq, Common, "the same with a kernel of long tails"),
+        Preset::full("matern12-ard", Matern12, Columns, "rbf-ard with a rough kernel"),
+        Preset::full("matern32-ard", Matern32, Columns, "rbf-ard with a less rough kernel"),
+        Preset::full("matern52-ard", Matern52, Columns, "rbf-ard with a rather smooth kernel"),
         dpa_ard.ski("dpa-ard-ski", "dpa-ard by the paper's own inference (--engine ski)"),
         rpa_1.ski("rpa-1-ski", "rpa-1 by the paper's own inference (--engine ski)"),
     ]
 };
 
+/// A preset by its name, and behind a colon the kernel that it takes in place of its own.
+fn find(text: &str) -> Result<Preset> {
+    let (name, kernel) = match text.split_once(':') {
+        Some((name, kernel)) => (name, Some(kernel)),
+        None => (text, None),
+    };
+    let preset: Preset = named::find("model", &PRESETS.map(|p| (p.name, p)), name)?;
+    match kernel {
+        Some(_) if preset.kernel == Shape::Linear => {
+            Err(TermError::KernelOfLinearTerm { term: text.into() }.into())
+        }
+        Some(kernel) => Ok(preset.with(kernel.parse()?)),
+        None => Ok(preset),
+    }
+}
+
 impl Config {
-    /// The configuration with this name.
+    /// The configuration with this name: a preset, or several joined by `+`, which are the terms of
+    /// a sum. Behind a colon a term has a kernel of its own.
+    ///
+    /// ```
+    /// use raysum::Config;
+    /// assert_eq!(Config::preset("linear+gam:matern52+dpa-ard")?.terms.len(), 3);
+    /// # Ok::<(), raysum::Error>(())
+    /// ```
     pub fn preset(name: &str) -> Result<Self> {
-        let all = PRESETS.map(|p| (p.name, p));
-        let Preset { kernel, degrees, directions, learned, engine, .. } =
-            named::find("model", &all, name)?;
+        let presets = name.split('+').map(find).collect::<Result<Vec<Preset>>>()?;
+        let paper = matches!(presets.as_slice(), [preset] if preset.paper);
+        let engine = match presets.as_slice() {
+            [preset] => preset.engine,
+            several => match several.iter().find(|preset| preset.engine == EngineChoice::Ski) {
+                Some(preset) => return Err(TermError::SkiInSum { term: preset.name }.into()),
+                None => EngineChoice::Auto,
+            },
+        };
         Ok(Self {
-            kernel,
-            degrees: degrees.parse()?,
-            directions,
-            ard: matches!(learned, Learned::Ard),
-            learn_weights: !matches!(learned, Learned::Ard),
-            learn_directions: matches!(learned, Learned::Directions),
+            terms: presets.into_iter().map(Preset::term).collect::<Result<_>>()?,
+            prior: if paper { LengthScalePrior::Flat } else { LengthScalePrior::LogNormal },
+            columns_scale: ColumnsScale::Standard,
             shrinkage: Shrinkage::Auto,
             engine,
             ski: SkiOptions::default(),
@@ -148,17 +212,16 @@ impl Config {
         })
     }
 
-    /// The paper's own form of a preset: no shrinkage, and 20 directions whatever the columns.
+    /// The paper's form of a preset: no shrinkage, and 20 directions for any number of columns.
     pub fn paper(name: &str) -> Result<Self> {
-        let preset = Self::preset(name)?;
-        let degrees = match name {
-            "dpa-ard" => Degrees::ones(20),
-            _ => preset.degrees,
-        };
-        Ok(Self { degrees, shrinkage: Shrinkage::None, ..preset })
+        let mut preset = Self::preset(name)?;
+        if name == "dpa-ard" {
+            preset.terms[0].degrees = Degrees::ones(20);
+        }
+        Ok(Self { shrinkage: Shrinkage::None, ..preset })
     }
 
-    /// The presets with a few words on each.
+    /// The presets with a short description of each.
     pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
         PRESETS.iter().map(|p| (p.name, p.about))
     }
@@ -180,14 +243,29 @@ mod tests {
         let names: Vec<_> = Config::presets().map(|p| p.0).collect();
         for name in
             "rbf-ard imq-ard gam single-rp rpa-1 rpa-2 rpa-3 dpa rpa-ard dpa-ard ppr rpa-1-ski \
-             dpa-ard-ski"
+             dpa-ard-ski linear rbf matern12 matern32 matern52 imq matern12-ard matern32-ard \
+             matern52-ard linear+gam linear+gam:matern12+ppr"
                 .split_whitespace()
         {
-            assert!(names.contains(&name));
+            assert!(name.contains('+') || names.contains(&name));
             Config::preset(name).unwrap().check().unwrap();
         }
         assert_eq!(Config::default(), Config::preset("dpa-ard").unwrap());
         let e = Config::preset("svm").unwrap_err().to_string();
         assert!(e.starts_with("unknown model 'svm'; known are: dpa-ard, "), "{e}");
+    }
+
+    #[test]
+    fn terms_are_told_what_is_wrong_with_them() {
+        for (name, expected) in [
+            ("gam+svm", "unknown model 'svm'"),
+            ("gam+", "unknown model ''"),
+            ("gam:spline", "unknown kernel 'spline'"),
+            ("linear:rbf", "the term 'linear:rbf' has no kernel to choose"),
+            ("linear+dpa-ard-ski", "dpa-ard-ski is a model of its own"),
+        ] {
+            let e = Config::preset(name).unwrap_err().to_string();
+            assert!(e.starts_with(expected), "{name}: {e}");
+        }
     }
 }

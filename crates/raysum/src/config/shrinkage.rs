@@ -1,12 +1,12 @@
-//! How strongly length-scales are tied to one another, as text that users write.
+//! The shrinkage of length-scales, and its text form.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How length-scales, and the weights of sub-kernels, are kept from following the noise of a table
-/// with few rows for its columns.
+/// How length-scales, and the mixing weights of sub-kernels, are shrunk towards each other on a
+/// table with few rows per column.
 ///
 /// Written as `auto`, `none`, or the width as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

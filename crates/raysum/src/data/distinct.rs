@@ -1,9 +1,9 @@
 //! Copies of a row, and rows with weights, in the form that a search works on.
 //!
-//! A row that stands in a table twice, with the same inputs and the same targets, is one observation
-//! that was written down twice: bootstrap samples and careless joins make such tables. Taken for two
-//! observations the copies would say that there is no noise. So copies are one observation of their
-//! total weight.
+//! A row that stands in a table twice, with the same inputs and the same targets, is one
+//! observation that was recorded twice, as in bootstrap samples and after careless joins. Taken for
+//! two observations, the copies would suggest that there is no noise. Copies are therefore one
+//! observation with their total weight.
 //!
 //! Where targets have few values, rows may agree by chance, and then they are observations of their
 //! own. Rows with equal inputs and different targets give this away.
@@ -19,7 +19,7 @@ use std::hash::{DefaultHasher, Hasher};
 const MOST: usize = 10_000;
 /// Rows with equal inputs agree in their targets as copies do if this share of all pairs does.
 const COPIED: f64 = 0.9;
-/// Inputs that repeat so often are those of cells with many observations each.
+/// Inputs that repeat this often are cells with many observations each.
 const CROWDED: usize = 4;
 /// Any two rows agree in their targets by chance if this share of all pairs does.
 const RARE: f64 = 0.01;
@@ -74,8 +74,8 @@ impl Copies {
         Self { observation, observations: number.len() }
     }
 
-    /// Whether rows agree because the targets have few values, so that equal ones are observations of
-    /// their own: rows with equal inputs often disagree, or are many and sometimes disagree.
+    /// Whether rows agree because the targets have few values, so that equal ones are observations
+    /// of their own: rows with equal inputs often disagree, or are many and sometimes disagree.
     fn agree_by_chance(&self, data: &Dataset<'_>, inputs: &[u128]) -> bool {
         let cells = counts(inputs.iter());
         let crowded = cells.len() * CROWDED <= data.rows();

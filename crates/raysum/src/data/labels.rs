@@ -1,11 +1,11 @@
-//! What belongs to the rows of a table beside X: targets, sample weights and known noise.
+//! The labels of the rows of a table: targets, sample weights and known noise.
 
 use super::{Dataset, MatrixRef};
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// What belongs to the rows of a table beside X: one `T` for each target, for the sample weights and
+/// The labels of the rows of a table: one `T` for each target, for the sample weights and
 /// for the known noise.
 ///
 /// `T` is how a column is held: by its name, its position, a [`crate::LabelColumn`], or its values,
@@ -14,7 +14,7 @@ use std::ops::Range;
 pub struct Labels<T> {
     /// What is to be predicted.
     pub targets: Vec<T>,
-    /// How often each row counts.
+    /// Sample weights.
     #[serde(default = "nothing", skip_serializing_if = "Option::is_none")]
     pub sample_weights: Option<T>,
     /// Known noise of each row: its standard deviation, in the target's units. An engine works with
@@ -23,7 +23,7 @@ pub struct Labels<T> {
     pub noise: Option<T>,
 }
 
-/// Serde's own default would ask for `T: Default`.
+/// Serde's own default would require `T: Default`.
 fn nothing<T>() -> Option<T> {
     None
 }
@@ -60,7 +60,7 @@ impl<T> Labels<T> {
         }
     }
 
-    /// Replaces each of them, or fails as the first that fails does.
+    /// Replaces each of them, or returns the first error.
     pub fn try_map<'a, U, E>(
         &'a self,
         mut f: impl FnMut(&'a T) -> std::result::Result<U, E>,

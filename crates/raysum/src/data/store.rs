@@ -5,13 +5,13 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Rows with a gap of at most so many bytes between them are read in one piece.
+/// Rows with at most this many bytes between them are read in one piece.
 const GAP: usize = 1 << 14;
 /// Values that are turned into bytes at a time.
 const PIECE: usize = 1 << 13;
 
-/// Rows of numbers in a file without a name: the system takes it back when the process ends, in
-/// whatever way it ends.
+/// Rows of numbers in an unnamed file: the system removes it when the process ends, in
+/// any way.
 ///
 /// ```
 /// # fn main() -> raysum::Result<()> {
@@ -47,7 +47,7 @@ impl RowStore {
         }
     }
 
-    /// Adds rows, given one after another.
+    /// Adds rows, given in row-major order.
     pub fn push(&mut self, values: &[f64]) -> Result<()> {
         let (columns, len) = (self.columns, values.len());
         if columns == 0 || len % columns != 0 {

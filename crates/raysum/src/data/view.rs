@@ -1,10 +1,10 @@
-//! A matrix that is somewhere else: in memory in any layout, or in a file.
+//! A borrowed matrix: in memory in any layout, or in a file.
 
 use super::{Matrix, RowStore};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
-/// About so many values are handed over at a time.
+/// Approximate number of values that are passed on at a time.
 const BLOCK_VALUES: usize = 1 << 18;
 
 /// A borrowed matrix of any layout: row-major, column-major or strided; or rows in a file.
@@ -18,7 +18,7 @@ pub struct MatrixRef<'a> {
     within: Chosen<'a>,
 }
 
-/// Which rows of others there are.
+/// A selection of rows.
 #[derive(Clone, Copy, Debug)]
 enum Chosen<'a> {
     All,
@@ -184,7 +184,7 @@ impl<'a> MatrixRef<'a> {
         Self { rows, chosen, within, ..self }
     }
 
-    /// Hands over all rows, some at a time and in order: the number of the first of them, and
+    /// Passes on all rows in blocks and in order: the index of the first row, and
     /// their values row by row.
     pub(crate) fn in_blocks(&self, mut each: impl FnMut(usize, &[f64])) -> Result<()> {
         let size = (BLOCK_VALUES / self.columns.max(1)).max(1);

@@ -1,4 +1,4 @@
-//! The automatic choice: at each θ the engine that is cheaper there, because both give the same.
+//! The automatic choice of the cheaper engine at each θ; both give the same result.
 
 use super::dense::{self, Dense};
 use super::weight::{self, FeatureMap, Use, Weight};
@@ -8,15 +8,15 @@ use crate::limits::{MAX_DENSE_ROWS, MAX_FEATURES};
 use crate::scale::StandardRows;
 use std::borrow::Cow;
 
-/// Rows from which a search does without the dense engine (a minute per evaluation at 15,000) if
-/// the other one can express its start: a trial with so many times the features of the start, and
-/// more than so many, is one to step back from. Data without noise would lead to ever finer
-/// features, at a cost that no longer buys accuracy.
+/// Number of rows from which a search avoids the dense engine (a minute per evaluation at 15,000)
+/// if the weight-space engine can express its start. Reject a trial point whose basis has more than
+/// this many times the features of the first one, and more than this many in all. Noise-free data
+/// would lead to ever more features, at a cost that no longer improves accuracy.
 const DENSE_SLOW: usize = 5_000;
 const FEATURES_GROW: usize = 4;
 const FEATURES_FREE: usize = 2_000;
 
-/// Both engines over the same rows; the dense one is made when it is first wanted.
+/// Both engines over the same rows; the dense one is created on first use.
 #[derive(Debug)]
 pub(crate) struct Auto<'a> {
     weight: Weight<'a>,
@@ -34,7 +34,8 @@ impl<'a> Auto<'a> {
         Self { weight: Weight::new(rows, observations), dense: None, features: None }
     }
 
-    /// The weight engine's feature map, where that engine is the cheaper one (or the only one).
+    /// The feature map of the weight-space engine, if that engine is the cheaper one (or the only
+    /// one).
     fn map(&self, prior: &Prior, wanted: Use) -> Result<Option<FeatureMap>> {
         let rows = self.weight.rows.len();
         let too_large = rows > MAX_DENSE_ROWS;
@@ -143,7 +144,7 @@ mod tests {
         let scaler = Scaler::fit((&x).into(), &y).unwrap();
         let auto = Auto::new(StandardRows::new((&x).into(), &scaler), Observations::from(y));
         let projections = Projections::choose(Directions::Axes, &[1], 1, 0).unwrap();
-        let parameters = Parameters::new(&Config::default(), projections).unwrap();
+        let parameters = Parameters::new(&Config::default(), vec![projections]).unwrap();
         // A smooth function has few features; a rough one has more of them than there are rows.
         let [smooth, rough] = [0.0, -9.0].map(|longer| {
             let prior = parameters.prior_at(&parameters.start_at(longer, 0.1));

@@ -8,7 +8,7 @@
 //! ∂ log p  =  ½ tr(B ∂K),   B = a a' − K⁻¹        (Rasmussen and Williams, eq. 5.9)
 //! ```
 //!
-//! Two n × n buffers are all the memory there is, whatever the number of sub-kernels.
+//! Memory is two n × n buffers, for any number of sub-kernels.
 
 mod gradient;
 mod online;
@@ -56,7 +56,8 @@ impl Dense {
         Self { x, observations, factor: vec![0.0; n * n], inverse: Vec::new() }
     }
 
-    /// Fails if there is no memory for so many rows: two buffers, and a third for the posterior.
+    /// Fails if there is no memory for this number of rows: two buffers, and a third for the
+    /// posterior.
     pub(super) fn require_memory(rows: usize) -> Result<()> {
         let what = format_args!("the kernel matrix of {rows} rows, which the dense engine needs,");
         memory::require(what, memory::count(&[&[rows, rows, 3]]))
@@ -118,15 +119,15 @@ impl Dense {
     }
 }
 
-/// The multiplications that an evaluation takes, about: n³, and some 60 for each view of each pair of
-/// rows.
+/// Approximate number of multiplications of an evaluation: n³, and 60 for each projection of each
+/// pair of rows.
 pub(super) fn work(rows: usize, views: usize) -> f64 {
     let n = rows as f64;
     n.powi(3) + 60.0 * n * n * views as f64
 }
 
 impl Engine for Dense {
-    /// Any kernel will do.
+    /// Every kernel is supported.
     fn check(&self, _prior: &Prior) -> Result<()> {
         Ok(())
     }
@@ -139,19 +140,20 @@ impl Engine for Dense {
         let n = self.x.rows();
         let solved = self.factorise(prior)?;
         self.invert();
-        let slopes = gradient::gradient(&prior.kernel, &solved.z, &solved.a, &self.inverse);
+        let mut slopes = gradient::gradient(&prior.kernel, &solved.z, &solved.a, &self.inverse);
         let targets = solved.a.len() as f64;
-        let (mut trace, mut noise_slope) = (0.0, 0.0);
-        for i in 0..n {
+        let diagonal = |i: usize| {
             let squares: f64 = solved.a.iter().map(|a| a[i] * a[i]).sum();
-            let b = squares - targets * self.inverse[i * n + i];
-            trace += b;
-            noise_slope += 0.5 * b / self.observations.weight(i);
-        }
+            squares - targets * self.inverse[i * n + i]
+        };
+        let diagonal: Vec<f64> = (0..n).map(diagonal).collect();
+        slopes.add_diagonal(&prior.kernel, &solved.z, &diagonal);
+        let weigh = |(i, b): (usize, &f64)| 0.5 * b / self.observations.weight(i);
+        let noise_slope = diagonal.iter().enumerate().map(weigh).sum();
         Ok(Evaluation {
             log_marginal_likelihood: solved.log_marginal_likelihoods.iter().sum(),
             views: prior.kernel.views.slopes(&slopes.z, &self.x, Threads::All),
-            variances: slopes.variances.iter().map(|v| v + 0.5 * trace).collect(),
+            variances: slopes.variances,
             noise_variance: noise_slope,
             mean: solved.a.iter().flatten().sum(),
         })

@@ -5,12 +5,12 @@
 //! ```
 //!
 //! With ω from the sub-kernel's spectral density the covariance of h_j over draws is κ itself, and
-//! a drawn function is a formula: it has a value anywhere, at a cost that no other point changes.
+//! a drawn function can be evaluated at any point, at a cost that does not depend on other points.
 //! The waves are kept as r cos 2π(t·z − ψ) with t = ω/2π, which takes one cosine and not two.
 
 use super::prior::{AdditiveKernel, Prior};
 use crate::data::Matrix;
-use crate::kernel::SubKernel;
+use crate::kernel::{Shape, SubKernel};
 use crate::rng::{Purpose, stream};
 use crate::spectrum::frequencies;
 use pulp::{Arch, NullaryFnOnce};
@@ -42,7 +42,7 @@ impl Draw {
     }
 
     /// Function number `index` of a posterior: the same paths, and coefficients made from them and
-    /// from standard normals. Where the data says nothing it is the function of the prior.
+    /// from standard normals. Far from the data it equals the function of the prior.
     pub(crate) fn conditioned(
         prior: &Prior,
         seed: u64,
@@ -50,15 +50,18 @@ impl Draw {
         weights: impl FnOnce(&[Path], &mut dyn FnMut() -> f64) -> Vec<f64>,
     ) -> Self {
         let mut rng = stream(seed, Purpose::Functions, index);
-        let path = |&degree: &usize| Path::new(prior.kernel.sub_kernel, degree, &mut rng);
-        let paths: Vec<Path> = prior.kernel.degrees.iter().map(path).collect();
+        let each = prior.kernel.shapes.iter().zip(&prior.kernel.degrees);
+        let paths: Vec<Path> = each.map(|(s, degree)| Path::new(*s, *degree, &mut rng)).collect();
         let weights = weights(&paths, &mut || StandardNormal.sample(&mut rng));
         Self { paths, weights }
     }
 
     /// How many numbers it holds, with what is kept about each array.
     pub(crate) fn numbers(&self) -> usize {
-        let path = |p: &Path| p.turns.len() + p.phases.len() + p.amplitudes.len() + 16;
+        let path = |path: &Path| match path {
+            Path::Line(_) => 16,
+            Path::Waves(p) => p.turns.len() + p.phases.len() + p.amplitudes.len() + 16,
+        };
         self.paths.iter().map(path).sum::<usize>() + self.weights.len() + 16
     }
 }
@@ -86,7 +89,33 @@ pub(crate) fn add_paths(kernel: &AdditiveKernel, paths: &[Path], z: &[f64], out:
 
 /// h of one sub-kernel.
 #[derive(Clone, Debug)]
-pub(crate) struct Path {
+pub(crate) enum Path {
+    /// h = a z with a ~ N(0, 1), of a linear one.
+    Line(f64),
+    /// A sum of waves, of a stationary one.
+    Waves(Waves),
+}
+
+impl Path {
+    fn new(shape: Shape, degree: usize, rng: &mut impl Rng) -> Self {
+        match shape {
+            Shape::Linear => Path::Line(StandardNormal.sample(rng)),
+            Shape::Stationary(kernel) => Path::Waves(Waves::new(kernel, degree, rng)),
+        }
+    }
+
+    /// Adds scale · h at some of the points `z` (one run of as many values as `out` has per view).
+    pub(crate) fn add(&self, z: &[f64], rows: &[usize], scale: f64, out: &mut [f64]) {
+        match self {
+            Path::Line(slope) => rows.iter().for_each(|&row| out[row] += scale * slope * z[row]),
+            Path::Waves(waves) => Arch::new().dispatch(AddWaves { waves, z, rows, scale, out }),
+        }
+    }
+}
+
+/// r cos 2π(t·z − ψ), many of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Waves {
     /// Frequencies in turns per unit of z: a run of M values for each view.
     turns: Vec<f64>,
     /// ψ, in turns.
@@ -95,7 +124,7 @@ pub(crate) struct Path {
     amplitudes: Vec<f64>,
 }
 
-impl Path {
+impl Waves {
     fn new(kernel: SubKernel, degree: usize, rng: &mut impl Rng) -> Self {
         let mut turns = frequencies(kernel, degree, WAVES, rng);
         turns.iter_mut().for_each(|t| *t /= TAU);
@@ -108,11 +137,6 @@ impl Path {
         };
         let amplitudes = (0..WAVES).map(amplitude).collect();
         Self { turns, phases, amplitudes }
-    }
-
-    /// Adds scale · h at some of the points `z` (one run of as many values as `out` has per view).
-    pub(crate) fn add(&self, z: &[f64], rows: &[usize], scale: f64, out: &mut [f64]) {
-        Arch::new().dispatch(AddPath { path: self, z, rows, scale, out });
     }
 
     /// Every wave along one view, as Re and Im of e^{2πi t z} (M by points): h is the sum over
@@ -134,20 +158,20 @@ impl Path {
 }
 
 // A type and not a closure, as in the weight engine: so the loops get the machine's instructions.
-struct AddPath<'a> {
-    path: &'a Path,
+struct AddWaves<'a> {
+    waves: &'a Waves,
     z: &'a [f64],
     rows: &'a [usize],
     scale: f64,
     out: &'a mut [f64],
 }
 
-impl NullaryFnOnce for AddPath<'_> {
+impl NullaryFnOnce for AddWaves<'_> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Self { path, z, rows, scale, out } = self;
+        let Self { waves: path, z, rows, scale, out } = self;
         let n = out.len();
         let mut angle = [0.0; WAVES];
         for &row in rows {
@@ -215,10 +239,11 @@ mod tests {
     #[test]
     fn products_along_views_are_the_path() {
         let mut rng = stream(3, Purpose::Functions, 0);
-        let path = Path::new(SubKernel::Rbf, 3, &mut rng);
+        let path = Path::new(Shape::Stationary(SubKernel::Rbf), 3, &mut rng);
         let z = [0.3, -1.7, 0.9];
         let mut expected = [0.0];
         path.add(&z, &[0], 1.0, &mut expected);
+        let Path::Waves(path) = path else { panic!("a stationary kernel has waves") };
         let mut product = (vec![1.0; WAVES], vec![0.0; WAVES]);
         for (view, z) in z.iter().enumerate() {
             let (re, im) = path.along(view, &[*z]);

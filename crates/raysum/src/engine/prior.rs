@@ -2,17 +2,18 @@
 
 use crate::data::Matrix;
 use crate::error::{Error, Result};
-use crate::kernel::SubKernel;
+use crate::kernel::Shape;
 use crate::linalg::Threads;
 use crate::views::Views;
 use std::ops::Range;
 
-/// k(x, x') = Σ_j λ_j κ(|W_j (x − x')|): the paper's kernel with everything that scales an input
-/// (P_j, A and ℓ_j) multiplied into one matrix.
+/// k(x, x') = Σ_j λ_j κ_j(|W_j (x − x')|): the paper's kernel with everything that scales an input
+/// (P_j, A and ℓ_j) multiplied into one matrix, and a κ of its own for each sub-kernel. A linear
+/// sub-kernel is λ_j (W_j x)(W_j x').
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AdditiveKernel {
-    /// κ.
-    pub sub_kernel: SubKernel,
+    /// κ_j.
+    pub shapes: Vec<Shape>,
     /// D_j, the number of rows of each W_j.
     pub degrees: Vec<usize>,
     /// W = diag(1/ℓ) P A, all sub-kernels stacked (Σ D_j rows by d columns): the views of the data.
@@ -32,19 +33,46 @@ impl AdditiveKernel {
         0..self.degrees.len()
     }
 
-    /// k(x, x): the prior variance of f.
-    pub(crate) fn total_variance(&self) -> f64 {
-        self.variances.iter().sum()
+    /// The prior variance of what the stationary sub-kernels add up to, which is the same
+    /// everywhere.
+    pub(crate) fn stationary_variance(&self) -> f64 {
+        let each = self.shapes.iter().zip(&self.variances);
+        each.filter(|(shape, _)| **shape != Shape::Linear).map(|(_, variance)| variance).sum()
     }
 
-    /// Fails unless every sub-kernel is one-dimensional, or a product of few that are: what the named
-    /// engine needs.
-    pub(crate) fn check_products(&self, engine: &'static str) -> Result<()> {
-        let kernel = self.sub_kernel;
-        match self.degrees.iter().find(|degree| !kernel.is_product(**degree)) {
-            Some(&degree) => Err(Error::NoProductForm { engine, kernel: kernel.name(), degree }),
-            None => Ok(()),
+    /// k(x, x) of the sub-kernels `which` at `m` projected points, one run of values per view.
+    pub(crate) fn variances_at(&self, which: Range<usize>, z: &[f64], m: usize) -> Vec<f64> {
+        let mut total = vec![0.0; m];
+        for (j, block) in self.blocks().enumerate().filter(|(j, _)| which.contains(j)) {
+            let variance = self.variances[j];
+            match self.shapes[j] {
+                Shape::Stationary(_) => total.iter_mut().for_each(|total| *total += variance),
+                Shape::Linear => {
+                    let line = &z[block.start * m..block.end * m];
+                    total.iter_mut().zip(line).for_each(|(total, z)| *total += variance * z * z);
+                }
+            }
         }
+        total
+    }
+
+    /// Fails unless every sub-kernel is linear, one-dimensional, or a product of few that are: what
+    /// the named engine needs.
+    pub(crate) fn check_products(&self, engine: &'static str) -> Result<()> {
+        for (&shape, &degree) in self.shapes.iter().zip(&self.degrees) {
+            if let Shape::Stationary(kernel) = shape
+                && !kernel.is_product(degree)
+            {
+                return Err(Error::NoProductForm { engine, kernel: kernel.name(), degree });
+            }
+        }
+        Ok(())
+    }
+
+    /// The shape of the sub-kernel that each view belongs to.
+    pub(crate) fn shapes_of_views(&self) -> impl Iterator<Item = Shape> + '_ {
+        let each = self.shapes.iter().zip(&self.degrees);
+        each.flat_map(|(shape, degree)| std::iter::repeat_n(*shape, *degree))
     }
 
     /// The rows of W that belong to each sub-kernel.

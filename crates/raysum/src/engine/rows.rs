@@ -1,24 +1,24 @@
-//! Rows that a posterior takes in or gives up after the fit.
+//! Rows that are added to a posterior, or removed, after the fit.
 
 use super::observations::Observations;
 use crate::scale::StandardRows;
 
-/// Rows of one target that come or go.
+/// Rows of one target that are added or removed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rows<'a> {
     /// X.
     pub x: &'a StandardRows<'a>,
-    /// What was observed there.
+    /// Their observations.
     pub observations: &'a Observations,
 }
 
-/// Whether rows come or go.
+/// Whether rows are added or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// They come.
+    /// Rows are added.
     Add,
-    /// They go.
+    /// Rows are removed.
     Remove,
-    /// They come, and all others go.
+    /// Rows replace all others.
     Replace,
 }

@@ -1,7 +1,7 @@
-//! The seam between the model and the linear algebra: what an engine makes of a prior and rows.
+//! The interface of engines: from a prior and rows to a likelihood and a posterior.
 //!
-//! [`Engine`] and [`Posterior`] are what every engine does. What only some do is a trait of its own,
-//! which a posterior returns where it has it.
+//! [`Engine`] and [`Posterior`] are implemented by every engine. Optional capabilities are separate
+//! traits, which a posterior returns if it has them.
 
 use super::observations::Observations;
 use super::path::Draw;
@@ -41,7 +41,7 @@ pub(crate) struct Marginals {
 
 /// Training rows that can be evaluated at any θ.
 pub(crate) trait Engine {
-    /// Fails if the engine cannot work with this prior at all, before a search finds out.
+    /// Fails if the engine does not support this prior.
     fn check(&self, prior: &Prior) -> Result<()>;
 
     /// Approximate number of multiplications of an evaluation at this prior, if it is known without
@@ -52,7 +52,7 @@ pub(crate) trait Engine {
     /// distinguishes a θ that cannot be evaluated from a failure.
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation>;
 
-    /// What the rows say about f under this prior: one posterior per target.
+    /// The posterior of f under this prior, for each target.
     fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>>;
 
     /// The only posterior, where there is one target.
@@ -94,7 +94,7 @@ pub(crate) trait Posterior: std::fmt::Debug + Send + Sync {
         0.0
     }
 
-    /// Mean of f at `rows` rows that are projected already: one run of values per view.
+    /// Mean of f at `rows` projected rows: one run of values per projection.
     fn mean_of_projected(&self, z: Vec<f64>, rows: usize) -> Vec<f64>;
 
     /// Mean of f alone: the bits of [`Posterior::marginals`], at a fraction of its cost.
@@ -137,7 +137,7 @@ pub(crate) trait Posterior: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// Rows that come and go.
+    /// Updates with added or removed rows.
     fn row_changes(&self) -> Option<&dyn RowChanges> {
         None
     }
@@ -180,13 +180,13 @@ pub(crate) trait LeaveOneOut: Posterior {
     fn without_each(&self, x: &Matrix, y: &Observations) -> Result<Marginals>;
 }
 
-/// A posterior that takes rows in, or gives them up, at the same θ.
+/// A posterior that can be updated at the same θ.
 pub(crate) trait RowChanges: Posterior {
-    /// The posterior after these rows have come or gone.
+    /// The posterior after these rows were added or removed.
     fn change(&self, rows: &Rows<'_>, change: Change) -> Result<Conditioned>;
 }
 
-/// A posterior that sees rows through features, and knows them by sums that add up.
+/// A posterior that depends on rows through additive statistics of features.
 pub(crate) trait Mergeable: Posterior {
     /// Number of features.
     fn features(&self) -> usize;
@@ -195,7 +195,7 @@ pub(crate) trait Mergeable: Posterior {
     /// added up.
     fn frame(&self) -> Vec<Tensor>;
 
-    /// What the posterior needs to know of some rows, to take them in later.
+    /// The statistics of some rows, for a later update.
     fn summarise(&self, rows: &Rows<'_>) -> Result<Summary>;
 
     /// The posterior after rows have come or gone: those that `statistics` sums over (from

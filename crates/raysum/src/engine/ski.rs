@@ -12,10 +12,10 @@
 //! tr(A⁻¹ ∂A) = tr(P⁻¹ ∂A) + E (u − v)'∂A v
 //! ```
 //!
-//! so that both are as certain as P is close to A (Wenger et al. 2022).
+//! so that the variance of both estimates falls as P approaches A (Wenger et al. 2022).
 //!
-//! θ enters K through the places z of the rows, and so through the weights in W: their slopes give
-//! the gradient. Any kernel whose grid is a Toeplitz matrix will do, rough ones too.
+//! θ enters K through the positions z of the rows, and so through the weights in W: their slopes
+//! give the gradient. Any stationary kernel is supported, including rough ones.
 
 mod columns;
 mod factor;
@@ -44,9 +44,9 @@ use system::System;
 /// The engine's name.
 pub(crate) const NAME: &str = "ski";
 
-/// A trial step of a search with grids of so many times the nodes of its start, and of more than so
-/// many for each row and view (or for each of a few hundred rows), is one to step back from: its
-/// functions are rough beyond what the rows can tell, and cost as much more.
+/// Reject a trial point whose grids have more than this many times the nodes of the first one, and
+/// more than this many per row and projection (or per each of a few hundred rows): its functions
+/// are rougher than the rows can determine, at a higher cost.
 const NODES_GROW: usize = 4;
 const FEW_ROWS: usize = 512;
 
@@ -57,7 +57,7 @@ pub(crate) struct Ski<'a> {
     observations: Observations,
     options: SkiOptions,
     seed: u64,
-    /// K⁻¹(y − c) at the θ before, for each target: where the next solve starts.
+    /// K⁻¹(y − c) at the previous θ, for each target: the start of the next solve.
     last: Option<Vec<Vec<f64>>>,
     /// Nodes of all grids at the first evaluation.
     nodes: Option<usize>,
@@ -74,7 +74,7 @@ impl<'a> Ski<'a> {
         Self { rows, observations: observations.into(), options, seed, last: None, nodes: None }
     }
 
-    /// The nodes beyond which a trial step is not worth its while.
+    /// The number of nodes above which a trial point is rejected.
     fn most_nodes(&self, prior: &Prior) -> usize {
         let free = self.rows.len().max(FEW_ROWS).saturating_mul(prior.kernel.views.rows());
         self.nodes.map_or(usize::MAX, |first| first.max(free).saturating_mul(NODES_GROW))

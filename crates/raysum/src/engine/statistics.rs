@@ -1,4 +1,4 @@
-//! Sums over rows under a feature map: all that the weight-space engine needs to know of them.
+//! Sums over rows under a feature map: the sufficient statistics of the weight-space engine.
 
 use super::observations::Observations;
 use super::rows::Change;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// row i relative to 1/σ², which is 1 for a plain row.
 ///
 /// They form a group: the statistics of two sets of rows, merged, are those of their union, and
-/// what was merged can be taken out again.
+/// merged statistics can be subtracted again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Statistics {
     /// Number of rows.
@@ -75,7 +75,7 @@ impl Statistics {
         }
     }
 
-    /// Takes in the statistics of other rows under the same feature map.
+    /// Adds the statistics of other rows under the same feature map.
     pub(crate) fn merge(&mut self, other: &Statistics) -> Result<()> {
         self.change(other, Change::Add)
     }
@@ -183,7 +183,7 @@ impl Statistics {
     }
 }
 
-/// What a posterior needs to know of some rows.
+/// The summary of some rows for an update.
 #[derive(Clone, Debug)]
 pub(crate) struct Summary {
     /// Sums over the rows that the posterior's features express.

@@ -1,12 +1,12 @@
-//! Going through many rows on many threads, with the same bits on any number of them.
+//! Processes blocks of rows on many threads, with bit-identical results for any number of threads.
 
 use crate::error::Result;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Goes through blocks of `size` rows in a fixed number of streams, which share the threads: stream
-/// t takes the blocks t, t + T, t + 2T, …, one after another, and sums up on its own. What comes
-/// back is in order, so that adding it up gives the same bits on any number of threads. A failure is
+/// Processes blocks of `size` rows in a fixed number of streams, which share the threads: stream t
+/// takes the blocks t, t + T, t + 2T, …, one after another, and sums up on its own. What comes back
+/// is in order, so that adding it up gives the same bits on any number of threads. A failure is
 /// that of the first stream that failed.
 pub(super) fn in_streams<S: Send>(
     rows: usize,

@@ -29,7 +29,7 @@ impl Tensor {
         self.values.iter().flat_map(|v| v.to_le_bytes()).collect()
     }
 
-    /// The array with this name, or the words that it is missing.
+    /// The array with this name, or a message that it is missing.
     pub(crate) fn find<'t>(
         tensors: &'t [Tensor],
         name: &str,
@@ -42,7 +42,7 @@ impl Tensor {
         (value.fract() == 0.0 && value.abs() <= most).then_some(value as i64)
     }
 
-    /// Fails with words unless the array has this shape.
+    /// Fails with a message unless the array has this shape.
     pub(crate) fn check_shape(&self, shape: &[usize]) -> std::result::Result<(), String> {
         if self.shape == shape {
             return Ok(());

@@ -3,7 +3,7 @@
 //! on the number of threads.
 
 use super::prior::AdditiveKernel;
-use crate::kernel::{Specialised, SubKernel};
+use crate::kernel::{Shape, Specialised, SubKernel};
 use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -26,7 +26,6 @@ pub(super) fn kernel_matrix(
     out: &mut [f64],
 ) {
     let blocks: Vec<_> = kernel.blocks().collect();
-    let (blocks, variances) = (&blocks[which.clone()], &kernel.variances[which]);
     out.par_chunks_mut(COLUMNS * n).enumerate().for_each(|(chunk, out)| {
         let first = chunk * COLUMNS;
         let columns = first..(first + COLUMNS).min(n);
@@ -34,16 +33,22 @@ pub(super) fn kernel_matrix(
             for column in columns.clone() {
                 out[(column - first) * n..][rows.clone()].fill(0.0);
             }
-            for (block, &variance) in blocks.iter().zip(variances) {
+            for j in which.clone() {
+                let (block, variance) = (&blocks[j], kernel.variances[j]);
                 let views = View { z: &z[block.start * n..block.end * n], n };
-                let tile = ValueTile {
-                    views,
-                    columns: columns.clone(),
-                    rows: rows.clone(),
-                    variance,
-                    out,
-                };
-                Arch::new().dispatch(With(kernel.sub_kernel, tile));
+                let (columns, rows) = (columns.clone(), rows.clone());
+                match kernel.shapes[j] {
+                    Shape::Linear => {
+                        for column in columns {
+                            let out = &mut out[(column - first) * n..][rows.clone()];
+                            add_line(out, &views.z[rows.clone()], variance * views.z[column]);
+                        }
+                    }
+                    Shape::Stationary(kernel) => {
+                        let tile = ValueTile { views, columns, rows, variance, out };
+                        Arch::new().dispatch(With(kernel, tile));
+                    }
+                }
             }
         }
     });
@@ -62,16 +67,27 @@ pub(super) fn cross_covariance(
     for rows in row_tiles(0, n) {
         for j in which.clone() {
             let block = blocks[j].clone();
-            let tile = CrossTile {
-                train: View { z: &z[block.start * n..block.end * n], n },
-                new: View { z: &z_new[block.start * m..block.end * m], n: m },
-                rows: rows.clone(),
-                variance: kernel.variances[j],
-                out,
-            };
-            Arch::new().dispatch(With(kernel.sub_kernel, tile));
+            let train = View { z: &z[block.start * n..block.end * n], n };
+            let new = View { z: &z_new[block.start * m..block.end * m], n: m };
+            let (rows, variance) = (rows.clone(), kernel.variances[j]);
+            match kernel.shapes[j] {
+                Shape::Linear => {
+                    for (out, point) in out.chunks_mut(n).zip(new.z) {
+                        add_line(&mut out[rows.clone()], &train.z[rows.clone()], variance * point);
+                    }
+                }
+                Shape::Stationary(kernel) => {
+                    let tile = CrossTile { train, new, rows, variance, out };
+                    Arch::new().dispatch(With(kernel, tile));
+                }
+            }
         }
     }
+}
+
+/// Adds slope · z.
+pub(super) fn add_line(out: &mut [f64], z: &[f64], slope: f64) {
+    out.iter_mut().zip(z).for_each(|(o, z)| *o += slope * z);
 }
 
 pub(super) fn row_tiles(first: usize, n: usize) -> impl Iterator<Item = Range<usize>> {

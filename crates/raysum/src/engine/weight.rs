@@ -14,13 +14,13 @@
 //! ```
 //!
 //! Rows with weights w or known noise s² count ρ = wσ²/(σ² + s²) times (see [`Observations`]): Φ
-//! and y are multiplied by the root of ρ, row by row, and the formulas stay as they are, with −Σ log ρ
-//! added to the log determinant. With known noise ∂ log p/∂σ² is then a sum over the rows,
-//! ½ Σ ((|r|² + φ'Σφ)/σ² − 1)/v, with v = σ² + s².
+//! and y are multiplied by the root of ρ, row by row, and the formulas stay as they are, with −Σ
+//! log ρ added to the log determinant. With known noise ∂ log p/∂σ² is then a sum over the rows, ½
+//! Σ ((|r|² + φ'Σφ)/σ² − 1)/v, with v = σ² + s².
 //!
-//! Rows are read in blocks, three times per evaluation: to see where the views fall, to sum G and
-//! b, and to gather the gradient. Memory does not depend on n. Blocks have fixed bounds and go to a
-//! fixed number of streams, so the bits do not depend on the number of threads.
+//! Rows are read in blocks, three times per evaluation: to find the range of the projections, to
+//! sum G and b, and to gather the gradient. Memory does not depend on n. Blocks have fixed bounds
+//! and go to a fixed number of streams, so the bits do not depend on the number of threads.
 
 mod features;
 mod online;
@@ -35,6 +35,7 @@ use super::{Conditioned, Engine, Evaluation, Observations, Prior, Statistics};
 use crate::basis::{Counts, Occupancy, lattice_spacing};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
+use crate::kernel::Shape;
 use crate::linalg::{self, Threads};
 use crate::memory;
 use crate::scale::StandardRows;
@@ -59,7 +60,7 @@ pub(crate) struct Weight<'a> {
     pub(super) observations: Cow<'a, Observations>,
 }
 
-/// What features are wanted for.
+/// The use of features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// The likelihood of the training rows.
@@ -70,11 +71,12 @@ pub(crate) enum Use {
 }
 
 impl Use {
-    /// The share of each sub-kernel's variance that a basis may leave out. What is left out of K
+    /// The share of each sub-kernel's variance that a basis may omit. The omitted part of K
     /// has trace n·s·share, and changes the likelihood by at most that over σ².
     fn tolerance(self, prior: &Prior, rows: usize) -> f64 {
-        let share = NATS * prior.noise_variance / (rows as f64 * prior.kernel.total_variance());
-        // Slopes suffer more than values, and those of products most.
+        let variance = prior.kernel.stationary_variance().max(f64::MIN_POSITIVE);
+        let share = NATS * prior.noise_variance / (rows as f64 * variance);
+        // Slopes are less accurate than values, and those of products least.
         let simple = prior.kernel.degrees.iter().all(|degree| *degree == 1);
         let most = if self == Self::Likelihood && simple { 1e-8 } else { 1e-10 };
         share.clamp(1e-13, most)
@@ -95,7 +97,7 @@ impl<'a> Weight<'a> {
         self.feature_map_below(prior, wanted, usize::MAX)
     }
 
-    /// The feature map, unless it would have clearly more than `limit` features: then making it
+    /// The feature map, unless it would have far more than `limit` features; then creating it
     /// is not worth the time.
     pub(super) fn feature_map_below(
         &self,
@@ -108,24 +110,42 @@ impl<'a> Weight<'a> {
         if prior.kernel.degrees.len() > limit {
             return Err(Error::BasisTooLarge);
         }
-        self.require_memory_of_views(prior)?;
         let tolerance = wanted.tolerance(prior, self.rows.len());
-        let spacing = lattice_spacing(prior.kernel.sub_kernel, tolerance);
-        let empty = || vec![Counts::new(spacing); prior.kernel.views.rows()];
-        let parts = in_streams(self.rows.len(), 1024, 8, empty, |counts, range| {
-            let rows = range.len();
-            let z = prior.kernel.project(&self.rows.block(range)?, Threads::One);
-            counts.iter_mut().zip(z.chunks(rows)).try_for_each(|(o, z)| o.add(z))
-        })?;
-        let mut views = empty();
-        for part in parts {
-            views.iter_mut().zip(&part).try_for_each(|(view, more)| view.merge(more))?;
-        }
-        let views: Vec<Occupancy> = views.into_iter().map(Counts::settled).collect();
-        if views.iter().map(Occupancy::estimate).sum::<usize>() > limit {
+        let views = self.occupancies(prior, tolerance)?;
+        if estimate(&views) > limit {
             return Err(Error::BasisTooLarge);
         }
         FeatureMap::new(&prior.kernel, &views, tolerance)
+    }
+
+    /// About how many features the likelihood of these rows needs.
+    pub(crate) fn estimated_features(&self, prior: &Prior) -> Result<usize> {
+        prior.kernel.check_products(NAME)?;
+        let tolerance = Use::Likelihood.tolerance(prior, self.rows.len());
+        Ok(estimate(&self.occupancies(prior, tolerance)?))
+    }
+
+    /// Where the rows fall along each view; lines do not need to know.
+    fn occupancies(&self, prior: &Prior, tolerance: f64) -> Result<Vec<Option<Occupancy>>> {
+        self.require_memory_of_views(prior)?;
+        // Lines need no counts: their feature is the same wherever the rows are.
+        let count = |shape: Shape| match shape {
+            Shape::Linear => None,
+            Shape::Stationary(kernel) => Some(Counts::new(lattice_spacing(kernel, tolerance))),
+        };
+        let empty = || prior.kernel.shapes_of_views().map(count).collect::<Vec<_>>();
+        let parts = in_streams(self.rows.len(), 1024, 8, empty, |counts, range| {
+            let rows = range.len();
+            let z = prior.kernel.project(&self.rows.block(range)?, Threads::One);
+            let each = counts.iter_mut().zip(z.chunks(rows));
+            each.filter_map(|(o, z)| o.as_mut().zip(Some(z))).try_for_each(|(o, z)| o.add(z))
+        })?;
+        let mut views = empty();
+        for part in parts {
+            let each = views.iter_mut().flatten().zip(part.iter().flatten());
+            each.into_iter().try_for_each(|(view, more)| view.merge(more))?;
+        }
+        Ok(views.into_iter().map(|counts| counts.map(Counts::settled)).collect())
     }
 
     /// Fails if there is no memory for the projections of a block of rows on each thread, and for
@@ -167,7 +187,7 @@ impl<'a> Weight<'a> {
     ) -> Result<Vec<S>> {
         // A block with its features should stay in a core's cache, but be large enough to pay for a
         // walk through a p × p sum. Every stream has such a sum of its own; where those are large,
-        // or blocks few, a few must do.
+        // or blocks few, there are fewer streams.
         let size = (map.len() / 2).clamp(128, 512).next_multiple_of(64);
         let most = if map.len() > 1000 { 4 } else { 8 };
         let streams = (self.rows.len() / size / 2).clamp(1, most);
@@ -287,6 +307,11 @@ impl<'a> Weight<'a> {
     }
 }
 
+/// About how many features the bases over these points have.
+fn estimate(views: &[Option<Occupancy>]) -> usize {
+    views.iter().map(|view| view.as_ref().map_or(1, Occupancy::estimate)).sum()
+}
+
 /// The multiplications that an evaluation with p features takes, about.
 pub(super) fn work(rows: usize, features: usize) -> f64 {
     let (n, p) = (rows as f64, features as f64);
@@ -312,7 +337,7 @@ impl Engine for Weight<'_> {
     }
 }
 
-/// Some rows on their way: standardised, projected, mapped. The room is used again and again.
+/// Workspace of a block of rows: standardised, projected, mapped.
 #[derive(Default)]
 struct Block {
     range: Range<usize>,
@@ -334,7 +359,7 @@ impl Block {
     }
 }
 
-/// What the gradient needs from the rows: σ² ∂/∂W, Σ ρr² and Σ ρr, and where the noise of rows is
+/// The sums over rows for the gradient: σ² ∂/∂W, Σ ρr² and Σ ρr, and where the noise of rows is
 /// known ∂/∂σ².
 struct Gathered {
     views: Views,
@@ -360,7 +385,7 @@ impl Gathered {
         self.views.add_slopes(&slopes, &block.x);
     }
 
-    /// Adds what one target's residuals say of c and σ².
+    /// Adds the contribution of one target's residuals to ∂/∂c and ∂/∂σ².
     fn add_residuals(&mut self, block: &Block, r: &[f64], of: &Observations, noise: f64) {
         self.squares += r.iter().map(|r| r * r).sum::<f64>();
         self.sum += if block.roots.is_empty() {

@@ -1,4 +1,4 @@
-//! Models at the hyperparameters that a search has found, or that were given.
+//! Models at given hyperparameters, or at those of a search.
 
 use super::Fit;
 use super::schedule::Found;
@@ -11,8 +11,8 @@ use crate::model::{FitReport, Model};
 use crate::parameters::{Freedom, Hyperparameters};
 
 impl Fit<'_, '_> {
-    /// Conditions on all rows at given hyperparameters, without any search: one model per target, in
-    /// order.
+    /// Conditions on all rows at given hyperparameters, without any search: one model per target,
+    /// in order.
     pub fn condition(
         self,
         data: &Dataset<'_>,
@@ -20,11 +20,11 @@ impl Fit<'_, '_> {
     ) -> Result<Vec<Model>> {
         let mut models = Vec::new();
         for data in start::groups(data, self.shared) {
-            let parameters = start::parameters(self.config, self.projections.as_ref(), &data)?;
+            let parameters = start::parameters(self.config, self.projections.as_deref(), &data)?;
             parameters.check(hyperparameters)?;
             let mut found = Found::given(parameters, hyperparameters.clone());
             found.report.shrinkage = self.freedom.and_then(Freedom::width);
-            models.extend(condition(self.config, &Training::new(&data)?, &found)?);
+            models.extend(condition(self.config, &Training::new(self.config, &data)?, &found)?);
         }
         Ok(models)
     }
@@ -43,19 +43,19 @@ pub(super) fn condition(
         .as_ref()
         .map_or(0.0, |correction| correction.of_one(prior.noise_variance));
     let mut models = Vec::new();
-    for ((likelihood, posterior), scaler) in
-        problem.engine.posteriors(&prior)?.into_iter().zip(&training.scalers)
-    {
+    let posteriors = problem.engine.posteriors(&prior)?;
+    for ((likelihood, posterior), scaler) in posteriors.into_iter().zip(&training.scalers) {
         let report = FitReport {
             rows: training.x.rows(),
             log_marginal_likelihood: likelihood + correction,
             copies: correction,
+            rough: problem.is_bound(&prior),
             ..found.report.clone()
         };
         let mut model = Model::new(
             config.clone(),
             scaler.clone(),
-            found.parameters.projections().clone(),
+            found.parameters.projections(),
             found.hyperparameters.clone(),
             posterior,
             report,

@@ -1,8 +1,8 @@
 //! Learned directions: where learning them starts, and after how many evaluations it ends.
 //!
 //! Learning starts from the model with the same projections and a length-scale per column. With few
-//! rows it ends early: held-out rows are scored after more and more evaluations, and learning on all
-//! rows takes as many as those could bear.
+//! rows it ends early: held-out rows are scored after more and more evaluations, and learning on
+//! all rows takes the number of evaluations that was best for them.
 
 use super::evaluator::Evaluator;
 use super::held_out::{self, Scores, Split};
@@ -10,12 +10,11 @@ use super::progress::Phase;
 use super::search::Search;
 use super::shrinkage;
 use super::training::{Problem, Training};
-use crate::config::Config;
 use crate::error::Result;
 use crate::optimize::{Outcome, Stop};
 use crate::parameters::{Freedom, Parameters};
 
-/// Most evaluations for learning directions, unless the user says so.
+/// Default maximum number of evaluations for learning directions.
 pub(super) const EVALUATIONS: usize = 800;
 /// Most evaluations of the stage that goes on with it on more rows.
 pub(super) const LATER_EVALUATIONS: usize = 60;
@@ -25,7 +24,7 @@ const MARKS: [usize; 9] = [1, 4, 8, 16, 32, 64, 128, 256, 512];
 /// Evaluations that learning from the rows of a split usually takes.
 const EXPECTED: usize = 150;
 
-/// Where learning directions starts, and the evaluations it may take: all it wants, if `None`.
+/// The start of learning directions, and its maximum number of evaluations; unlimited if `None`.
 pub(super) struct Learning {
     pub(super) parameters: Parameters,
     pub(super) first: Vec<f64>,
@@ -41,7 +40,7 @@ impl Learning {
         rows: &[usize],
     ) -> Result<Self> {
         let config = search.config;
-        let plain = Parameters::new(&plain_config(config), parameters.projections().clone())?;
+        let plain = Parameters::new(&config.plain(), parameters.projections())?;
         let ahead = (EVALUATIONS * rows.len()) as f64;
         let freedom = shrinkage::choose(search, training, &plain, None, rows, ahead)?;
         let start = Start { learned: parameters, plain: &plain, freedom };
@@ -62,10 +61,6 @@ impl Learning {
         let (parameters, first) = start.find(search, &mut problem)?;
         Ok(Self { parameters, first, most })
     }
-}
-
-fn plain_config(config: &Config) -> Config {
-    Config { learn_directions: false, learn_weights: false, ard: true, ..config.clone() }
 }
 
 /// The plain model that learning starts from.
@@ -111,12 +106,12 @@ impl<'t> Trial<'t> {
         Ok(Self { problem, split, parameters, reached: Outcome::at(first) })
     }
 
-    /// Whether there is anything more to learn.
+    /// Whether learning has not converged yet.
     fn goes_on(&self) -> bool {
         self.reached.stop == Stop::Limit
     }
 
-    /// Goes on for so many evaluations, and scores the held-out rows.
+    /// Continues for this number of evaluations, and scores the held-out rows.
     fn learn(
         &mut self,
         search: &mut Search<'_, '_>,
@@ -134,8 +129,8 @@ impl<'t> Trial<'t> {
     }
 }
 
-/// The evaluations that held-out rows can bear: the first mark within a standard error of the best,
-/// because what cannot be told from noise is not worth the risk; `None` to go on to the end.
+/// The number of evaluations chosen by held-out rows: the first mark within a standard error of the
+/// best; `None` for no limit.
 fn score(
     search: &mut Search<'_, '_>,
     training: &Training<'_>,

@@ -1,4 +1,4 @@
-//! What an optimiser sees of a model and its rows: a value and a gradient at each θ.
+//! The objective of a search: a value and a gradient at each θ.
 
 use super::training::Problem;
 use crate::checkpoint::{Checkpoint, Found, Known};
@@ -11,18 +11,18 @@ pub(super) struct Evaluator<'e, 'p> {
     pub(super) parameters: &'e Parameters,
 }
 
-/// Evaluations that a search stepped back from.
+/// Number of rejected evaluations.
 #[derive(Default)]
 pub(super) struct Setbacks {
-    /// Because a solve did not converge.
+    /// Number of those rejected because a solve did not converge.
     pub(super) unconverged: usize,
-    /// Why, the last time.
+    /// The reason of the last rejection.
     pub(super) last: Option<Error>,
 }
 
 impl Evaluator<'_, '_> {
     /// Value and gradient at θ, from the checkpoint if it has them; infinite where θ cannot be
-    /// evaluated, so that the optimiser steps back.
+    /// evaluated, so that the optimiser rejects the step.
     pub(super) fn evaluate(
         &mut self,
         theta: &[f64],
@@ -58,7 +58,7 @@ impl Evaluator<'_, '_> {
         setbacks: &mut Setbacks,
     ) -> Result<f64> {
         let prior = self.parameters.prior_at(theta);
-        match self.problem.engine.evaluate(&prior) {
+        match self.problem.evaluate(&prior) {
             Ok(mut likelihood) => {
                 if let Some(correction) = &self.problem.correction {
                     let (value, slope) = correction.at(prior.noise_variance);

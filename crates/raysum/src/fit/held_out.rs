@@ -1,22 +1,22 @@
-//! Held-out rows decide how free a model may be.
+//! Chooses the freedom of a model by held-out rows.
 //!
-//! Some models have about as many parameters as a small table has rows: a length-scale per column of
-//! a wide table, the entries of learned directions. No likelihood of the rows that they were fitted
-//! to, not even leave-one-out in closed form, tells when they begin to follow the noise. So parts of
-//! the rows are held out in turn, the model is fitted to the others with more and more freedom, and
-//! the density of the held-out rows is followed along the way.
+//! Some models have about as many parameters as a small table has rows: a length-scale per column
+//! of a wide table, the entries of learned directions. No likelihood of the rows that they were
+//! fitted to, not even leave-one-out in closed form, shows when they begin to fit noise. Therefore
+//! some of the rows are held out in turn, the model is fitted to the others with increasing
+//! freedom, and the density of the held-out rows is recorded.
 
 use super::training::{Rows, Training};
 use crate::engine::{Conditioned, Marginals, Observations};
 use crate::error::Result;
 
-/// Rows per parameter from which on held-out rows are not needed.
+/// Number of rows per parameter from which held-out rows are not needed.
 const ENOUGH_ROWS: usize = 20;
-/// The held-out share of the rows is one of so many parts.
+/// Number of folds.
 const PARTS: usize = 5;
-/// Up to this many rows every part is held out in turn; of more rows one part tells as much.
+/// Up to this number of rows every fold is held out in turn; with more rows one fold suffices.
 const FEW_ROWS: usize = 2_000;
-/// Once the best is so many steps back, more freedom is not tried.
+/// Number of steps without improvement after which more freedom is not tried.
 const PATIENCE: usize = 2;
 
 /// Rows to fit to, and rows to score.
@@ -48,7 +48,7 @@ pub(super) fn splits(training: &Training<'_>, rows: &[usize], seed: u64) -> Resu
     (0..count).map(split).collect()
 }
 
-/// The part that each row belongs to. Rows with the same key are in one part; the order of the keys
+/// The fold of each row. Rows with the same key are in the same fold; the order of the keys
 /// is as good as random.
 fn parts(keys: &[u64]) -> Vec<usize> {
     let mut sorted = keys.to_vec();
@@ -91,7 +91,7 @@ fn densities(f: &Marginals, noise: f64, rows: &Observations, target: usize) -> V
 pub(super) struct Scores(Vec<Vec<f64>>);
 
 impl Scores {
-    /// Adds those of one more step.
+    /// Adds the densities of one more step.
     pub(super) fn push(&mut self, densities: Vec<f64>) {
         self.0.push(densities);
     }
@@ -101,7 +101,7 @@ impl Scores {
         self.0.len()
     }
 
-    /// Whether the best is so far back that going on is not worth it.
+    /// Whether there was no improvement for too many steps.
     pub(super) fn are_falling(&self) -> bool {
         self.best().is_some_and(|best| best + PATIENCE < self.len())
     }
@@ -136,7 +136,7 @@ mod tests {
         let x = Matrix::from_fn(40, 1, |i, _| (i % 30) as f64);
         let y: Vec<f64> = (0..40).map(|i| f64::from(i % 30) + 0.25).collect();
         let data = Dataset::new(&x, &y).unwrap();
-        let training = Training::new(&data).unwrap();
+        let training = Training::new(&crate::Config::default(), &data).unwrap();
         // Ten of the rows are copies, which leaves thirty.
         let rows: Vec<usize> = (0..training.len()).collect();
         let all = splits(&training, &rows, 1).unwrap();

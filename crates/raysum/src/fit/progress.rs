@@ -1,27 +1,27 @@
-//! Where a fit stands, for whoever waits for it.
+//! The progress of a fit.
 
 use std::ops::ControlFlow;
 
-/// What a fit is doing.
+/// The phase of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Deciding by held-out rows how free the model may be.
+    /// Choosing the shrinkage by held-out rows.
     HeldOut,
     /// Searching hyperparameters.
     Search,
 }
 
-/// Where a fit stands after an evaluation.
+/// The state of a fit after an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
     /// The target that is fitted, counted from 0; 0 if all are fitted together.
     pub target: usize,
-    /// What the fit is doing.
+    /// The phase of the fit.
     pub phase: Phase,
-    /// Rows that are evaluated.
+    /// Number of rows of the current stage.
     pub rows: usize,
-    /// Rows that there are.
+    /// Number of all rows.
     pub all_rows: usize,
     /// The number of this search among those of the fit, from 0.
     pub search: u32,
@@ -36,7 +36,7 @@ pub struct Progress {
 /// Called after each evaluation; `Break` cancels the fit.
 pub type ProgressFn<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
 
-/// Keeps count of the work, in rows times evaluations, and reports it.
+/// Counts the work, in rows times evaluations, and reports it.
 pub(super) struct Tracker<'a, 'p> {
     report: Option<&'a mut ProgressFn<'p>>,
     all_rows: usize,
@@ -73,7 +73,7 @@ impl<'a, 'p> Tracker<'a, 'p> {
         }
     }
 
-    /// Begins a phase that is expected to take so many evaluations, with so much work after it.
+    /// Begins a phase with its expected number of evaluations and the work after it.
     pub(super) fn enter(&mut self, phase: Phase, expected: usize, ahead: f64) {
         (self.phase, self.expected, self.taken, self.ahead) = (phase, expected, 0, ahead);
     }
@@ -83,7 +83,7 @@ impl<'a, 'p> Tracker<'a, 'p> {
         self.searches += 1;
     }
 
-    /// Reports an evaluation on so many rows, the last of some in this search.
+    /// Reports an evaluation on this number of rows.
     pub(super) fn evaluated(
         &mut self,
         rows: usize,
@@ -92,7 +92,7 @@ impl<'a, 'p> Tracker<'a, 'p> {
     ) -> ControlFlow<()> {
         self.taken += 1;
         self.spent += rows as f64;
-        // A phase that takes longer than expected will take some more.
+        // If a phase takes longer than expected, the estimate grows.
         let left = self.expected.saturating_sub(self.taken).max(self.taken / 4) * rows;
         let share = self.spent / (self.spent + left as f64 + self.ahead);
         self.done = self.done.max(share);

@@ -1,4 +1,4 @@
-//! Runs a search in stages: on a part of the rows first, then on all.
+//! Runs a search in stages: on some of the rows first, then on all.
 
 use super::directions::{self, Learning};
 use super::evaluator::Evaluator;
@@ -13,11 +13,11 @@ use crate::model::FitReport;
 use crate::optimize::{Lbfgs, Outcome, Stop};
 use crate::parameters::{Freedom, Hyperparameters, Parameters};
 
-/// What a search has found.
+/// The result of a search.
 pub(super) struct Found {
     pub(super) parameters: Parameters,
     pub(super) hyperparameters: Hyperparameters,
-    /// All of it that is known before the posterior.
+    /// The report, without what the posterior adds.
     pub(super) report: FitReport,
 }
 
@@ -32,16 +32,16 @@ impl Found {
 pub(super) struct Schedule<'s> {
     config: &'s Config,
     stages: Stages,
-    /// Whether the caller knows where to start.
+    /// Whether the caller gives a start.
     started: bool,
-    /// How far length-scales may differ, if the caller knows.
+    /// The freedom of length-scales, if the caller gives it.
     freedom: Option<Freedom>,
 }
 
-/// Where the first stage has led.
+/// The result of the first stage.
 struct First {
     parameters: Parameters,
-    /// The outcomes that the next stage chooses from, the best first.
+    /// The optima among which the next stage chooses, the best first.
     outcomes: Vec<Outcome>,
     freedom: Freedom,
     /// The most evaluations of each later stage, if learning directions has to end early.
@@ -61,7 +61,7 @@ impl<'s> Schedule<'s> {
             None if started => Stages::one(n),
             // Adam has the paper's recipe from its start to its end, and learned directions are
             // stopped by rows of the first stage, which must be many.
-            None if config.learn_directions || config.optimizer == Optimizer::Adam => {
+            None if config.learns_directions() || config.optimizer == Optimizer::Adam => {
                 Stages::plain(n)
             }
             None => Stages::scouted(n),
@@ -82,8 +82,8 @@ impl<'s> Schedule<'s> {
         }
         let First { parameters, mut outcomes, freedom, most } =
             self.first_stage(&mut search, training, parameters, first)?;
-        // A later stage is short on purpose, as is learning that was stopped; their limit is
-        // nothing to warn of.
+        // A later stage is short on purpose, as is learning that was stopped early; their limit is
+        // not reported.
         let mut short = most.is_some();
         for index in 1..self.stages.rows.len() {
             let rows = self.stages.rows[index];
@@ -125,7 +125,9 @@ impl<'s> Schedule<'s> {
                 let all = self.most_evaluations();
                 work.map_or(all, stages::affordable).min(all)
             }
-            Some(_) if self.config.learn_directions && index == 1 => directions::LATER_EVALUATIONS,
+            Some(_) if self.config.learns_directions() && index == 1 => {
+                directions::LATER_EVALUATIONS
+            }
             Some(limit) => limit,
         }
     }
@@ -141,7 +143,7 @@ impl<'s> Schedule<'s> {
         let all = rows == n;
         let numbers = if all { (0..n).collect() } else { training.sample(rows, config.seed, 0) };
         let part = (!all).then(|| training.rows(&numbers)).transpose()?;
-        if config.learn_directions {
+        if config.learns_directions() {
             let learning = if self.started {
                 Learning { parameters: parameters.clone(), first: first.to_vec(), most: None }
             } else {
@@ -172,7 +174,7 @@ impl<'s> Schedule<'s> {
             return Ok(First { parameters: freed, outcomes, freedom, most: None });
         }
         let mut outcomes = Vec::new();
-        // Adam has the paper's recipe from its start to its end.
+        // Adam follows the paper's recipe throughout.
         let direct = config.optimizer == Optimizer::Adam && freedom == Freedom::Free;
         if config.shrinkage != Shrinkage::None && parameters.is_shrinkable() && !direct {
             outcomes.push(shrinkage::search(search, &mut problem, parameters, freedom)?);
@@ -183,7 +185,7 @@ impl<'s> Schedule<'s> {
         if freedom == Freedom::Free {
             let direct = search.descend(&mut evaluator, &freed.start(), None)?;
             match outcomes.pop() {
-                // More rows will tell; without them there is only this word.
+                // The next stage decides; without one this value does.
                 Some(path) if self.stages.rows.len() == 1 => {
                     outcomes.push(shrinkage::preferred(path, direct));
                 }
@@ -211,7 +213,7 @@ mod tests {
         assert_eq!(limit(&config, 1, Some(1e9)), all);
         assert_eq!(limit(&config, 1, Some(1e15)), stages::affordable(1e15));
         assert!(stages::affordable(1e15) < all);
-        // The last stage is short whatever it costs.
+        // The last stage is always short.
         assert_eq!(limit(&config, 2, Some(1.0)), limit(&config, 2, Some(1e15)));
         config.max_evaluations = Some(5);
         assert_eq!(limit(&config, 1, Some(1e15)), 5);

@@ -13,22 +13,22 @@ use std::ops::ControlFlow;
 /// A search ends when its steps gain less than this in log likelihood per observed value. With a
 /// coarser tolerance it ends on plateaus.
 const STEP_TOLERANCE: f64 = 2e-5;
-/// Outcomes of several starts on some rows that are compared on more rows.
+/// Number of optima of a stage that are compared on the rows of the next.
 const RIVALS: usize = 3;
-/// Steps that learning remembers: its θ has hundreds of entries that turn with each other.
+/// Pairs of L-BFGS while directions are learned, whose θ has hundreds of correlated entries.
 const LEARNING_MEMORY: usize = 50;
 
-/// What an optimiser is given: value and gradient at a point, and who watches.
+/// The input of an optimiser: value and gradient at a point, and a progress callback.
 type Objective<'a> = dyn FnMut(&[f64], &mut [f64]) -> Result<f64> + 'a;
 type Observer<'a> = dyn FnMut(&Step) -> ControlFlow<()> + 'a;
 
-/// What the searches of a fit share.
+/// The common input of the searches of a fit.
 pub(super) struct Search<'a, 'p> {
     pub(super) config: &'a Config,
     pub(super) tracker: Tracker<'a, 'p>,
     pub(super) evaluations: usize,
     pub(super) setbacks: Setbacks,
-    /// Remembers evaluations, here and in runs before.
+    /// Records evaluations of this run and of earlier ones.
     pub(super) checkpoint: Option<&'a mut Checkpoint>,
 }
 
@@ -41,7 +41,7 @@ impl<'a, 'p> Search<'a, 'p> {
         Self { config, tracker, evaluations: 0, setbacks: Setbacks::default(), checkpoint }
     }
 
-    /// Learns directions for so many evaluations, from where learning has come.
+    /// Continues to learn directions for this number of evaluations.
     pub(super) fn learn(
         &mut self,
         evaluator: &mut Evaluator<'_, '_>,
@@ -86,12 +86,12 @@ impl<'a, 'p> Search<'a, 'p> {
         if outcomes.is_empty() {
             return Err(self.no_start());
         }
-        // The sort is stable: of equal outcomes the first start's wins.
+        // The sort is stable: of equal optima that of the first start is kept.
         outcomes.sort_by(|a, b| a.value.total_cmp(&b.value));
         Ok(outcomes)
     }
 
-    /// Minimises from one point, with so many evaluations at most.
+    /// Minimises from one point, with at most this number of evaluations.
     pub(super) fn descend(
         &mut self,
         evaluator: &mut Evaluator<'_, '_>,
@@ -118,8 +118,8 @@ impl<'a, 'p> Search<'a, 'p> {
         Ok(best.map_or_else(Vec::new, |best| best.point))
     }
 
-    /// The outcome of fewer rows that is the best on these: what counts in the end is the value on
-    /// all rows, and the outcome that is ahead on some need not be ahead there.
+    /// The optimum of the previous stage that is best on these rows: the final criterion is the
+    /// value on all rows, on which the ranking may differ.
     pub(super) fn best_outcome(
         &mut self,
         evaluator: &mut Evaluator<'_, '_>,
@@ -172,13 +172,13 @@ impl<'a, 'p> Search<'a, 'p> {
         }
     }
 
-    /// Why there is no start: what an evaluation said, if there was one to fail.
+    /// The error if no start can be evaluated: that of an evaluation, if one failed.
     fn no_start(&mut self) -> Error {
         self.setbacks.last.take().unwrap_or(Error::NoFiniteStart)
     }
 
-    /// At most `most` evaluations on more rows, from where fewer of them led. The likelihood of
-    /// `growth` times the rows is about that much more curved.
+    /// At most `most` evaluations on more rows, from the optimum of the previous stage. The
+    /// likelihood of `growth` times the rows is about that much more curved.
     pub(super) fn finish(
         &mut self,
         evaluator: &mut Evaluator<'_, '_>,
@@ -196,7 +196,7 @@ impl<'a, 'p> Search<'a, 'p> {
         let outcome = self.run(evaluator, |objective, observer| {
             lbfgs(&from.point, &options, objective, observer)
         })?;
-        // If all rows cannot be evaluated there, the part's word stands.
+        // If the optimum cannot be evaluated on more rows, that of the previous stage is kept.
         let found = outcome.value.is_finite();
         Ok(if found { outcome } else { Outcome { curvature: Vec::new(), ..from } })
     }

@@ -1,8 +1,8 @@
-//! How far length-scales may differ from one another, decided by held-out rows where there are few.
+//! Chooses the shrinkage of length-scales by held-out rows where rows are few.
 //!
-//! A length-scale per column is as free as a direction: on a wide table the likelihood picks columns
-//! whose noise happens to explain the target. So the search starts from one common length-scale, and
-//! the prior that ties the others to it is widened for as long as held-out rows gain.
+//! On a wide table the likelihood with free length-scales favours columns whose noise happens to
+//! explain the target. The search therefore starts from one common length-scale, and the prior that
+//! ties the others to it is widened while the held-out density improves.
 
 use super::evaluator::Evaluator;
 use super::held_out::{self, Scores};
@@ -36,11 +36,11 @@ const STARTS: [(f64, f64); 10] = [
 /// Most evaluations of a step on the rows of a split: the order of the steps shows early.
 const MOST_EVALUATIONS: usize = 40;
 
-/// Optima whose log likelihoods differ by less are about as good; a ratio of 20.
+/// Optima whose log likelihoods differ by less are considered equal: a ratio of 20.
 const CLEARLY_BETTER: f64 = 3.0;
 
-/// The freedom that another fit has found, that the configuration asks for, or that held-out rows among
-/// `rows` can bear. `ahead` is the work that comes after.
+/// The freedom of another fit, that of the configuration, or the one that held-out rows among
+/// `rows` choose. `ahead` is the remaining work.
 pub(super) fn choose(
     search: &mut Search<'_, '_>,
     training: &Training<'_>,
@@ -93,9 +93,9 @@ pub(super) fn choose(
     Ok(STEPS[scores.best().unwrap_or(0)])
 }
 
-/// Whether the likelihood can be left to itself.
+/// Whether no shrinkage is needed.
 fn needs_none(config: &Config, training: &Training<'_>, parameters: &Parameters) -> bool {
-    // Adam has the paper's recipe from its start to its end.
+    // Adam follows the paper's recipe throughout.
     !parameters.is_shrinkable()
         || config.optimizer == Optimizer::Adam
         || held_out::enough(training.len(), parameters.len())
@@ -116,13 +116,14 @@ pub(super) fn search(
     advance(search, problem, &parameters.with(freedom), Some(&(common, outcome)), None)
 }
 
-/// Of two optima of free length-scales, the one by the way from a common length-scale and the one by
-/// the direct way, the better one. Where their likelihoods are about the same it is the direct one.
+/// Of two optima of free length-scales, the one by the way from a common length-scale and the one
+/// by the direct way, the better one. Where their likelihoods are about the same it is the direct
+/// one.
 pub(super) fn preferred(path: Outcome, direct: Outcome) -> Outcome {
     if path.value < direct.value - CLEARLY_BETTER { path } else { direct }
 }
 
-/// Searches with these parameters, from where those of less freedom led.
+/// Searches with these parameters, from the optimum with less freedom.
 fn advance(
     search: &mut Search<'_, '_>,
     problem: &mut Problem<'_>,

@@ -1,30 +1,31 @@
-//! How many rows each stage of a search has, and how many evaluations.
+//! The number of rows and evaluations of each stage of a search.
 
-/// Above this many rows a part of them scouts where to search. Few rows have a likelihood with fewer
-/// hills: searches over many that start far off end on wrong ones, and late.
+/// Above this number of rows the search starts with a stage on some of them. Few rows have a
+/// likelihood with fewer local optima: a search on many rows from a distant start is slow and often
+/// ends in a poor one.
 const SCOUTED_ABOVE: usize = 2_000;
-/// Rows of that part: half of them, and at most so many.
+/// Maximum number of rows of that stage, which is at most half of all rows.
 const MOST_SCOUTS: usize = 2_000;
 /// Evaluations that a search usually takes after it.
 const SCOUTED_EVALUATIONS: usize = 20;
 /// Evaluations that the first stage usually takes.
 const FIRST_EVALUATIONS: usize = 80;
-/// From this many rows on, a search starts on a random part of them, and finishes on all.
+/// From this number of rows on, a search starts on random rows and finishes on all.
 const STAGED_ABOVE: usize = 20_000;
-/// The parts, and the number of rows from which each is worth its while.
+/// The rows of intermediate stages, and the number of rows from which each is used.
 const PARTS: [(usize, usize); 2] = [(10_000, STAGED_ABOVE), (100_000, 300_000)];
-/// Evaluations of a later stage at most; the first one has the search's own limit.
+/// Maximum number of evaluations of a later stage; the first one has the limit of the search.
 const LATER_EVALUATIONS: usize = 10;
-/// The same for the last stage, where a stage before it has come close already.
+/// The same for the last stage, where an earlier stage is already close.
 const LAST_EVALUATIONS: usize = 3;
 
-/// The multiplications of a stage that has no limit of its own, about: a minute or so on two cores.
-/// After a stage on fewer rows the first evaluations gain most.
+/// Approximate number of multiplications of a stage without its own limit: about a minute on two
+/// cores. After a stage on fewer rows the first evaluations gain most.
 const AFFORDABLE: f64 = 3.5e12;
-/// The evaluations of such a stage whatever they cost.
+/// The minimum number of evaluations of such a stage.
 const LEAST_EVALUATIONS: usize = 15;
 
-/// The evaluations that are worth their while on more rows than before, if each takes so many
+/// The number of evaluations on more rows than before, if each takes this number of
 /// multiplications.
 pub(super) fn affordable(work: f64) -> usize {
     ((AFFORDABLE / work) as usize).max(LEAST_EVALUATIONS)
@@ -35,7 +36,7 @@ pub(super) fn affordable(work: f64) -> usize {
 pub(super) struct Stages {
     /// The rows of each.
     pub(super) rows: Vec<usize>,
-    /// Whether the first one only scouts: the second is as long as it takes then.
+    /// Whether the first stage only finds a start: the second then has no limit.
     scouted: bool,
 }
 
@@ -45,13 +46,13 @@ impl Stages {
         Self { rows: vec![rows], scouted: false }
     }
 
-    /// Parts of n rows, then all of them.
+    /// Stages on some of n rows, then on all.
     pub(super) fn plain(n: usize) -> Self {
         let parts = PARTS.iter().filter(|(_, from)| n > *from).map(|(rows, _)| *rows);
         Self { rows: parts.chain([n]).collect(), scouted: false }
     }
 
-    /// The same after a part that scouts.
+    /// The same after a first stage that finds a start.
     pub(super) fn scouted(n: usize) -> Self {
         let mut stages = Self::plain(n);
         if n > SCOUTED_ABOVE {
@@ -61,7 +62,7 @@ impl Stages {
         stages
     }
 
-    /// The most evaluations of a stage, if it is a short one.
+    /// The maximum number of evaluations of a stage, if it has one.
     pub(super) fn limit(&self, index: usize) -> Option<usize> {
         match index - usize::from(self.scouted && index > 0) {
             0 => None,
@@ -76,8 +77,8 @@ impl Stages {
         self.limit(index).unwrap_or(usual)
     }
 
-    /// The work after a stage, in rows times evaluations: that of later stages, and one evaluation on
-    /// the most rows for the posterior.
+    /// The work after a stage, in rows times evaluations: that of later stages, and one evaluation
+    /// on the most rows for the posterior.
     pub(super) fn ahead(&self, index: usize) -> f64 {
         let later = index + 1..self.rows.len();
         let work: usize = later.map(|later| self.expected(later) * self.rows[later]).sum();

@@ -1,6 +1,6 @@
-//! What a fit starts from: the targets that are fitted together, their projections and parameters.
+//! The start of a fit: the targets that are fitted together, their projections and parameters.
 
-use crate::config::Config;
+use crate::config::{Config, Term};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::parameters::Parameters;
@@ -14,22 +14,30 @@ pub(super) fn groups<'d>(data: &Dataset<'d>, shared: bool) -> Vec<Dataset<'d>> {
     }
 }
 
-/// The parameters of a model along these projections, or along those that the seed gives.
+/// The parameters of a model with these projections, or with those of the seed.
 pub(super) fn parameters(
     config: &Config,
-    projections: Option<&Projections>,
+    projections: Option<&[Projections]>,
     data: &Dataset<'_>,
 ) -> Result<Parameters> {
     config.check()?;
-    let projections = if let Some(projections) = projections {
-        projections.clone()
-    } else {
-        let degrees = config.degrees.resolve(data.columns());
-        Projections::choose(config.directions, &degrees, data.columns(), config.seed)?
+    let found = data.columns();
+    let projections = match projections {
+        Some(projections) => projections.to_vec(),
+        None => choose(config, found)?,
     };
-    let (expected, found) = (projections.views().columns(), data.columns());
-    if found != expected {
+    let known = projections.iter().map(|p| p.views().columns());
+    if let Some(expected) = known.into_iter().find(|expected| *expected != found) {
         return Err(Error::ColumnCount { expected, found });
     }
     Parameters::new(config, projections)
+}
+
+/// The projections of each term, as the seed gives them.
+fn choose(config: &Config, columns: usize) -> Result<Vec<Projections>> {
+    let choose = |(index, term): (usize, &Term)| {
+        let degrees = term.degrees.resolve(columns);
+        Projections::choose_for(index as u32, term.directions, &degrees, columns, config.seed)
+    };
+    config.terms.iter().enumerate().map(choose).collect()
 }

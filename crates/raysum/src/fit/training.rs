@@ -1,11 +1,12 @@
-//! Training rows as a search sees them: standardised, copies counted once, some or all of them.
+//! The training rows of a search: standardised, with copies merged, some or all of them.
 
-use crate::config::{Config, EngineChoice};
+use super::roughness::{Roughness, SAMPLE};
+use crate::config::{ColumnsScale, Config, EngineChoice};
 use crate::data::{Copies, Dataset, Distinct, Matrix, MatrixRef};
 use crate::engine::auto::{self, Auto};
 use crate::engine::ski::Ski;
 use crate::engine::weight::Weight;
-use crate::engine::{Engine, Observations};
+use crate::engine::{Engine, Evaluation, Observations, Prior};
 use crate::error::Result;
 use crate::model::Model;
 use crate::rng::{Purpose, random_key, stream};
@@ -14,15 +15,17 @@ use std::f64::consts::TAU;
 
 /// All rows of a data set, standardised.
 pub(super) struct Training<'a> {
-    /// The rows as they came; a posterior is of these.
+    /// The original rows, which a posterior conditions on.
     pub(super) x: MatrixRef<'a>,
     pub(super) observations: Observations,
-    /// One per target; they differ in y alone.
+    /// One per target; they differ only in y.
     pub(super) scalers: Vec<Scaler>,
     groups: Option<&'a [usize]>,
     copies: Option<Copies>,
-    /// The rows that a search works on, where they are not the rows as they came.
+    /// The rows of a search, if they are not the original rows.
     distinct: Option<Rows>,
+    /// How rough functions may become.
+    roughness: Option<Roughness>,
 }
 
 /// Some rows, owned.
@@ -33,7 +36,7 @@ pub(super) struct Rows {
 }
 
 impl<'a> Training<'a> {
-    pub(super) fn new(data: &Dataset<'a>) -> Result<Self> {
+    pub(super) fn new(config: &Config, data: &Dataset<'a>) -> Result<Self> {
         let copies = Copies::of(data)?;
         let distinct = Distinct::of(data, copies.as_ref())?;
         let merged = distinct.as_ref().map(Distinct::dataset);
@@ -41,13 +44,26 @@ impl<'a> Training<'a> {
         let unmerged = copies.as_ref().filter(|_| merged.is_none());
         let totals = unmerged.map(|copies| copies.total_weights(data));
         let observed = totals.as_deref().or(all.weights());
-        let scalers = Scaler::of_targets(all, observed, data.weights().is_some())?;
+        let ranks = config.columns_scale == ColumnsScale::Ranks;
+        let scalers = Scaler::of_targets(all, ranks, observed, data.weights().is_some())?;
         let merged = merged.map(|merged| Observations::standardised(&merged, &scalers));
         let distinct = distinct.map(Distinct::into_x).zip(merged);
         let distinct = distinct.map(|(x, observations)| Rows { x, observations, copies: None });
         let observations = Observations::standardised(data, &scalers);
         let (x, groups) = (data.x(), data.groups());
-        Ok(Self { x, observations, scalers, groups, copies, distinct })
+        let sample = || {
+            let rows: Vec<usize> = (0..x.rows()).step_by(x.rows().div_ceil(SAMPLE)).collect();
+            x.gather(&rows)
+        };
+        let roughness = Roughness::new(config, x.rows(), sample)?;
+        Ok(Self { x, observations, scalers, groups, copies, distinct, roughness })
+    }
+
+    /// A search may stay as rough as it starts.
+    pub(super) fn allow(&mut self, start: &Prior) {
+        if let Some(roughness) = &mut self.roughness {
+            roughness.allow(start, &self.scalers[0]);
+        }
     }
 
     /// Number of rows to search on.
@@ -55,7 +71,7 @@ impl<'a> Training<'a> {
         self.distinct.as_ref().map_or(self.x.rows(), |rows| rows.x.rows())
     }
 
-    /// The numbers of a random part of the rows, in order.
+    /// The indices of random rows, in order.
     pub(super) fn sample(&self, rows: usize, seed: u64, stage: usize) -> Vec<usize> {
         let mut rng = stream(seed, Purpose::Subset, stage as u32);
         let mut chosen = rand::seq::index::sample(&mut rng, self.len(), rows).into_vec();
@@ -63,7 +79,7 @@ impl<'a> Training<'a> {
         chosen
     }
 
-    /// The rows with these numbers.
+    /// The rows with these indices.
     pub(super) fn rows(&self, chosen: &[usize]) -> Result<Rows> {
         Ok(match &self.distinct {
             Some(rows) => Rows {
@@ -88,7 +104,7 @@ impl<'a> Training<'a> {
         Ok((0..x.rows()).map(key).collect())
     }
 
-    /// What a search over some rows, or over all there are to search on, works with.
+    /// The problem of a search over some rows, or over all.
     pub(super) fn problem<'b>(
         &'b self,
         config: &Config,
@@ -102,7 +118,7 @@ impl<'a> Training<'a> {
         }
     }
 
-    /// The same for a posterior: all rows as they came.
+    /// The same for a posterior: all original rows.
     pub(super) fn whole(&self, config: &Config) -> Result<Problem<'_>> {
         self.over(config, self.x, &self.observations, self.copies.as_ref())
     }
@@ -115,10 +131,12 @@ impl<'a> Training<'a> {
         copies: Option<&Copies>,
     ) -> Result<Problem<'b>> {
         let correction = copies.map(|copies| Correction::new(copies, observations));
-        Ok(Problem { engine: self.engine(config, x, observations)?, observations, correction })
+        let roughness = self.roughness.as_ref().map(|roughness| (roughness, &self.scalers[0]));
+        let engine = self.engine(config, x, observations)?;
+        Ok(Problem { engine, observations, correction, roughness })
     }
 
-    /// Lets a model learn what matters, from the rows that were searched on.
+    /// Computes the relevance of a model's columns from the rows of the search.
     pub(super) fn learn_relevance(&self, model: &mut Model) -> Result<()> {
         let (x, weights) = match &self.distinct {
             Some(rows) => ((&rows.x).into(), rows.observations.sample_weights.as_deref()),
@@ -155,6 +173,22 @@ pub(super) struct Problem<'a> {
     pub(super) engine: Box<dyn Engine + 'a>,
     pub(super) observations: &'a Observations,
     pub(super) correction: Option<Correction>,
+    roughness: Option<(&'a Roughness, &'a Scaler)>,
+}
+
+impl Problem<'_> {
+    /// Value and gradient of the log marginal likelihood, unless functions are too rough.
+    pub(super) fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
+        if let Some((roughness, scaler)) = self.roughness {
+            roughness.check(prior, scaler)?;
+        }
+        self.engine.evaluate(prior)
+    }
+
+    /// Whether functions are about as rough as they may be.
+    pub(super) fn is_bound(&self, prior: &Prior) -> bool {
+        self.roughness.is_some_and(|(roughness, scaler)| roughness.is_near(prior, scaler))
+    }
 }
 
 /// What separates the likelihood of one observation of weight W from that of its m copies, which an

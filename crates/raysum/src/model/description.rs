@@ -1,4 +1,4 @@
-//! Where a model comes from: the table it was fitted on, its target and its preset.
+//! The origin of a model: the schema of its table, its target and its preset.
 
 use super::Model;
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ impl Model {
         self.schema.as_ref()
     }
 
-    /// Keeps how tables are read for this model. It must describe as many columns as X has.
+    /// Sets the schema of the training table. It must describe as many columns as X has.
     pub fn set_schema(&mut self, schema: Schema) -> Result<()> {
         schema.validate()?;
         self.check_names(schema.encoded_columns())?;
@@ -40,8 +40,8 @@ impl Model {
         name.cloned().unwrap_or_else(|| format!("column {column}"))
     }
 
-    /// The name of an original column, as [`Model::relevance`] counts them: a category's columns of X
-    /// are one.
+    /// The name of an original column, as [`Model::relevance`] counts them: a category's columns of
+    /// X are one.
     pub fn feature_name(&self, feature: usize) -> String {
         let used = self.schema.as_ref().and_then(|schema| schema.used().nth(feature));
         match used {
@@ -69,7 +69,7 @@ impl Model {
         self.preset.as_deref()
     }
 
-    /// Keeps the name of the preset that the configuration was made from.
+    /// Sets the name of the preset that the configuration was made from.
     pub fn set_preset(&mut self, name: impl Into<String>) {
         self.preset = Some(name.into());
     }

@@ -1,12 +1,12 @@
-//! How far rows are outside the range of the training rows.
+//! The distance of rows from the range of the training rows.
 
 use super::Model;
 use crate::data::MatrixRef;
 use crate::error::Result;
 
 impl Model {
-    /// How far each row of `x` is outside the range of the training rows: the largest distance over
-    /// its columns, in standard deviations of the column, and 0 inside. Predictions far outside go
+    /// The distance of each row of `x` from the range of the training rows: the largest over
+    /// its columns, in standard deviations of the column; 0 inside. Predictions far outside fall
     /// back to the mean, with the prior's uncertainty, or follow a trend where nothing supports it.
     ///
     /// Constant columns do not count, and neither do models saved by versions before 0.2, which do

@@ -8,14 +8,14 @@ use crate::error::{Error, Result};
 use crate::memory;
 use rayon::prelude::*;
 
-/// Functions that are evaluated in one go.
+/// Number of functions that are evaluated together.
 const TOGETHER: usize = 128;
 
 /// Functions drawn from a model's posterior or prior, by [`Model::functions`] and
 /// [`Model::prior_functions`].
 ///
-/// Each is one function of x: a row has the same value to the bit in every call, whatever rows it
-/// comes with. Function k of a seed is the same however many are drawn.
+/// Each is a fixed function of x: the value at a row is bit-identical in every call, whatever other
+/// rows are passed. Function k of a seed does not depend on the number of functions drawn.
 #[derive(Debug)]
 pub struct Functions<'m> {
     model: &'m Model,
@@ -49,9 +49,8 @@ impl Model {
         Functions::draw(self, count, Origin::Posterior(draws), |index| draws.draw(seed, index))
     }
 
-    /// Draws functions from the prior at the fitted hyperparameters: what the model held possible
-    /// before it saw the rows. Those of the posterior with the same seed come back to them far from
-    /// the data.
+    /// Draws functions from the prior at the fitted hyperparameters. Posterior functions with the
+    /// same seed approach them far from the data.
     pub fn prior_functions(&self, count: usize, seed: u64) -> Result<Functions<'_>> {
         let draw = |index| Draw::of_prior(self.prior(), seed, index);
         Functions::draw(self, count, Origin::Prior, draw)
@@ -79,7 +78,7 @@ impl<'m> Functions<'m> {
         Ok(Self { model, draws, origin })
     }
 
-    /// How many functions there are.
+    /// Number of functions.
     pub fn len(&self) -> usize {
         self.draws.len()
     }

@@ -1,4 +1,4 @@
-//! Several rows at once: how their predictions move together.
+//! Joint predictions at several rows: covariances and samples.
 
 use super::{Model, require};
 use crate::data::{Matrix, MatrixRef};
@@ -17,8 +17,8 @@ impl Model {
     }
 
     /// Mean and full covariance of one sub-kernel's function f_j at the rows of `x`, without the
-    /// constant. Its level is known less well than its shape: the level of one function can be that
-    /// of another. The covariance tells them apart.
+    /// constant. Its level is less certain than its shape, because levels can be exchanged between
+    /// functions; the covariance separates the two.
     pub fn component_joint<'a>(
         &self,
         j: usize,
@@ -58,7 +58,7 @@ impl Model {
     ) -> Result<Matrix> {
         let x = self.check(x)?;
         let m = x.rows();
-        // The covariance, its root, the room to find it, and the samples.
+        // The covariance, its root, the workspace, and the samples.
         let scratch = linalg::symmetric_root_scratch(m);
         require(x, &format!("{samples} samples"), &[&[m, m, 2], &[scratch], &[samples, m]])?;
         let rows = self.rows_for_joint(x)?;

@@ -1,4 +1,4 @@
-//! How much each column matters to a model's predictions.
+//! The relevance of each column for a model's predictions.
 //!
 //! The relevance of a column is half the mean squared change of the prediction when the column's
 //! value is replaced by that of another row,
@@ -7,9 +7,9 @@
 //! ½ E (f(x) − f(x with column c of x'))²
 //! ```
 //!
-//! the total effect of Sobol' and Jansen over the training rows. For a linear model it is the squared
-//! coefficient times the column's variance. Columns that belong together, such as those of one
-//! category, are replaced together.
+//! the total effect of Sobol' and Jansen over the training rows. For a linear model it is the
+//! squared coefficient times the column's variance. Columns that belong together, such as those of
+//! one category, are replaced together.
 
 use super::{BLOCK, Model};
 use crate::data::{Matrix, MatrixRef};
@@ -21,18 +21,18 @@ use crate::views::Views;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Rows whose columns are replaced, at most.
+/// Maximum number of rows whose columns are replaced.
 const MOST_ROWS: usize = 500;
-/// Rows that these are chosen from, at most.
+/// Maximum number of rows from which these are chosen.
 const CANDIDATES: usize = 10_000;
-/// Pairs of a row and one that it is replaced from, about, where rows are few.
+/// Approximate number of pairs of a row and its replacement, where rows are few.
 const PAIRS: usize = 1_000;
-/// Where all columns together move the prediction by less, as a share of the target's variance, none
-/// of them matters: shares of rounding errors would claim that some do.
+/// If all columns together change the prediction by less than this share of the target's variance,
+/// no column is relevant: the shares would be those of rounding errors.
 const NOTHING: f64 = 1e-3;
-/// With fewer rows than this the average says little.
+/// Minimum number of rows for a meaningful average.
 const LEAST_ROWS: usize = 30;
-/// What all predictions may cost together, in exponentials.
+/// Budget of all predictions, in exponentials.
 const BUDGET: f64 = 1e9;
 
 impl Model {
@@ -153,7 +153,7 @@ impl Model {
             let share = weight(*row) / total;
             let slopes = gradient.row(k).iter().zip(groups).zip(&self.scaler.x);
             for ((slope, group), column) in slopes {
-                // A constant column has no slope: nothing can be said along it.
+                // A constant column has no slope.
                 let known = if column.std == 0.0 { 0.0 } else { slope * slope };
                 effects[*group] += share * known;
             }
@@ -162,9 +162,8 @@ impl Model {
     }
 }
 
-/// Rows behind the views of a prior, one row of projected values for each. On a wide table projecting
-/// rows costs far more than all else that a prediction takes, and replacing a column changes little of
-/// it.
+/// Projected rows of a prior, one row of values for each. On a wide table projecting rows costs far
+/// more than all else that a prediction takes, and replacing a column changes little of it.
 struct Projected {
     z: Matrix,
 }
@@ -206,9 +205,8 @@ mod tests {
     #[test]
     fn replaced_columns_are_projected_as_rows_are() {
         for directions in [Directions::Diverse, Directions::Axes] {
-            let config =
-                crate::Config { directions, degrees: "4x1".parse().unwrap(), ..Default::default() };
-            let projections = Projections::choose(directions, &[1; 4], 5, 1).unwrap();
+            let config = crate::Config::default();
+            let projections = vec![Projections::choose(directions, &[1; 4], 5, 1).unwrap()];
             let parameters = crate::parameters::Parameters::new(&config, projections).unwrap();
             let prior = parameters.prior_at(&parameters.start());
             let rows = Matrix::from_fn(7, 5, |i, j| ((3 * i + 5 * j) % 11) as f64);

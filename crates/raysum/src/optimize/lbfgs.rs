@@ -1,4 +1,4 @@
-//! Limited-memory BFGS with a weak-Wolfe line search that steps back from soft rejects.
+//! Limited-memory BFGS with a weak-Wolfe line search that handles soft rejects.
 
 use super::{Curvature, Objective, Observer, Outcome, Search, Stop, dot};
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ pub(crate) struct Lbfgs {
     pub gradient_tolerance: f64,
     /// No entry of the point moves farther than this in the first trial of a step.
     pub longest_step: f64,
-    /// What an earlier search over a similar function learned of its curvature.
+    /// Curvature pairs of an earlier search over a similar function.
     pub curvature: Vec<Curvature>,
 }
 
@@ -60,8 +60,8 @@ pub(crate) fn lbfgs<'a, E>(
             return Ok(memory.finish(search, Stop::Converged));
         }
         let direction = memory.direction(&gradient);
-        // Without curvature yet, a unit step could be wild: its length is at most 1. Along a flat
-        // direction the curvature is a guess, so no entry moves by more than the longest step.
+        // Without curvature yet, a unit step could be too long: its length is at most 1. Along a
+        // flat direction the curvature is a guess, so no entry moves by more than the longest step.
         let wild = memory.pairs.is_empty();
         let unit = if wild { 1.0 / dot(&gradient, &gradient).sqrt().max(1.0) } else { 1.0 };
         let farthest = direction.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
@@ -157,7 +157,8 @@ impl Line<'_> {
                 None => 2.0 * t,
                 Some(high) => interpolate(low, high),
             };
-            // A value that is estimated has steps too small to see: the slope bounds what is to gain.
+            // A value that is estimated has steps too small to see: the slope bounds what is to
+            // gain.
             if -slope * t < least || (t - low.t).abs() < 1e-12 * t.abs() {
                 break;
             }
@@ -198,7 +199,7 @@ impl Memory {
 
     fn push(&mut self, s: Vec<f64>, y: Vec<f64>) {
         let curvature = dot(&s, &y);
-        // A pair without clear positive curvature would spoil the metric.
+        // A pair without clearly positive curvature would corrupt the metric.
         if curvature > 1e-10 * dot(&y, &y).sqrt() * dot(&s, &s).sqrt() {
             if self.pairs.len() == self.limit {
                 self.pairs.pop_front();

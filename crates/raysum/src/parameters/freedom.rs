@@ -1,4 +1,4 @@
-//! How far length-scales and variances may differ from one another.
+//! The freedom of length-scales and variances to differ.
 
 /// How far length-scales may differ from one another, and likewise the variances of sub-kernels.
 #[derive(Clone, Copy, Debug, PartialEq)]

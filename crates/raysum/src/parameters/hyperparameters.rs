@@ -1,25 +1,66 @@
-//! What a search finds.
+//! The hyperparameters of a model.
 
 use serde::{Deserialize, Serialize};
 
 /// The hyperparameters of a model, in standardised units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Saved")]
 pub struct Hyperparameters {
-    /// σ_c, one per column of X, if the model scales columns before projecting; else empty.
-    pub column_length_scales: Vec<f64>,
-    /// ℓ, one per row of every projection, if the model does not; else empty.
-    pub length_scales: Vec<f64>,
-    /// λ_j = s·α_j, one per sub-kernel.
-    pub variances: Vec<f64>,
+    /// Those of each term.
+    pub terms: Vec<TermHyperparameters>,
     /// σ².
     pub noise_variance: f64,
     /// The constant mean c.
     pub mean: f64,
 }
 
+/// The hyperparameters of one term.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TermHyperparameters {
+    /// σ_c, one per column of X, if the term scales columns before projecting; else empty.
+    pub column_length_scales: Vec<f64>,
+    /// ℓ, one per row of every projection, or a common one; empty if there are others or none.
+    pub length_scales: Vec<f64>,
+    /// λ_j = s·α_j, one per sub-kernel.
+    pub variances: Vec<f64>,
+}
+
 impl Hyperparameters {
-    /// The scale s = Σ λ_j.
+    /// The prior variance s = Σ λ_j of all terms.
+    pub fn scale(&self) -> f64 {
+        self.terms.iter().map(TermHyperparameters::scale).sum()
+    }
+}
+
+impl TermHyperparameters {
+    /// The term's share of the prior variance, Σ λ_j.
     pub fn scale(&self) -> f64 {
         self.variances.iter().sum()
+    }
+}
+
+/// Files of format 2 and 3 have those of their only term where later ones have `terms`.
+#[derive(Deserialize)]
+struct Saved {
+    #[serde(flatten)]
+    terms: Terms,
+    noise_variance: f64,
+    mean: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Terms {
+    Several { terms: Vec<TermHyperparameters> },
+    One(TermHyperparameters),
+}
+
+impl From<Saved> for Hyperparameters {
+    fn from(Saved { terms, noise_variance, mean }: Saved) -> Self {
+        let terms = match terms {
+            Terms::Several { terms } => terms,
+            Terms::One(only) => vec![only],
+        };
+        Self { terms, noise_variance, mean }
     }
 }

@@ -1,8 +1,11 @@
 //! Tests of θ, of the value that a fit minimises and of its gradient.
 
 use super::*;
+use crate::config::Term;
+use crate::data::Matrix;
 use crate::engine::Engine;
 use crate::engine::dense::Dense;
+use crate::kernel::{Shape, SubKernel};
 use rand_distr::{Distribution, StandardNormal};
 
 fn rows(n: usize, d: usize) -> (Matrix, Vec<f64>) {
@@ -24,11 +27,18 @@ fn evaluate(
     parameters.minimised(theta, &prior, &likelihood, gradient)
 }
 
+/// Projections of every term.
+fn projections(config: &Config, columns: usize) -> Vec<Projections> {
+    let choose = |term: &Term| {
+        Projections::choose(term.directions, &term.degrees.resolve(columns), columns, 7).unwrap()
+    };
+    config.terms.iter().map(choose).collect()
+}
+
 /// Largest difference between the gradient and central differences, over the largest entry.
 fn gradient_error(config: &Config, freedom: Freedom) -> f64 {
     let (x, y) = rows(40, 6);
-    let p = Projections::choose(config.directions, &config.degrees.resolve(6), 6, 7).unwrap();
-    let parameters = Parameters::new(config, p).unwrap().with(freedom);
+    let parameters = Parameters::new(config, projections(config, 6)).unwrap().with(freedom);
     let mut engine = Dense::new(x, y);
     let mut rng = crate::rng::stream(8, crate::rng::Purpose::Starts, 0);
     let theta: Vec<f64> = parameters
@@ -49,7 +59,8 @@ fn gradient_error(config: &Config, freedom: Freedom) -> f64 {
         };
         // Fourth-order differences, so that the step's own error stays below 1e-9; but short
         // ones for Matérn 1/2, so that no two rows change sides at its kink.
-        let h = if config.kernel == SubKernel::Matern12 { 1e-6 } else { 1e-3 };
+        let rough = config.terms.iter().any(|t| t.kernel == SubKernel::Matern12.into());
+        let h = if rough { 1e-6 } else { 1e-3 };
         let slope = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
         worst = worst.max((slope - gradient[i]).abs() / largest);
     }
@@ -60,17 +71,45 @@ fn gradient_error(config: &Config, freedom: Freedom) -> f64 {
 fn gradients_match_differences_for_every_model_and_kernel() {
     for (name, _) in Config::presets() {
         for (kernel_name, kernel) in SubKernel::ALL {
-            let mut config = Config { kernel, ..Config::preset(name).unwrap() };
-            if config.learn_directions {
-                // Every entry is a parameter: a few directions say as much as many.
-                let degrees = if kernel == SubKernel::Cosine { "3x1" } else { "2x1,1x2" };
-                config.degrees = degrees.parse().unwrap();
-            }
-            if kernel == SubKernel::Cosine && config.degrees.resolve(6).iter().any(|d| *d > 1) {
+            let config = Config::preset(name).unwrap().with_terms(|term| {
+                if term.kernel != Shape::Linear {
+                    term.kernel = kernel.into();
+                }
+                if term.learns_directions() {
+                    // Every entry is a parameter: a few directions say as much as many.
+                    let degrees = if kernel == SubKernel::Cosine { "3x1" } else { "2x1,1x2" };
+                    term.degrees = degrees.parse().unwrap();
+                }
+            });
+            let degrees = config.terms[0].degrees.resolve(6);
+            if kernel == SubKernel::Cosine && degrees.iter().any(|d| *d > 1) {
                 continue;
             }
             let error = gradient_error(&config, Freedom::Free);
             assert!(error < 1e-6, "{name} with {kernel_name}: {error}");
+        }
+    }
+}
+
+/// Sums of every kind of term, one of them with learned directions.
+const SUMS: [&str; 4] = [
+    "linear+gam",
+    "linear+gam:matern52+dpa-ard",
+    "rbf-ard+linear+matern32",
+    "rpa-2+ppr:imq+linear",
+];
+
+#[test]
+fn gradients_match_differences_for_sums() {
+    for name in SUMS {
+        let config = Config::preset(name).unwrap().with_terms(|term| {
+            if term.learns_directions() {
+                term.degrees = "2x1,1x2".parse().unwrap();
+            }
+        });
+        for freedom in [Freedom::Free, Freedom::Common, Freedom::Shrunk(0.3)] {
+            let error = gradient_error(&config, freedom);
+            assert!(error < 1e-6, "{name}, {freedom:?}: {error}");
         }
     }
 }
@@ -90,11 +129,11 @@ fn gradients_match_differences_at_every_freedom() {
 fn common_scales_are_the_start_s_own_times_a_factor() {
     for name in ["rbf-ard", "rpa-2"] {
         let config = Config::preset(name).unwrap();
-        let p = Projections::choose(config.directions, &config.degrees.resolve(6), 6, 7).unwrap();
-        let free = Parameters::new(&config, p).unwrap();
+        let free = Parameters::new(&config, projections(&config, 6)).unwrap();
         let common = free.with(Freedom::Common);
         assert_eq!(common.len(), 4);
         let (a, b) = (common.hyperparameters(&common.start()), free.hyperparameters(&free.start()));
+        let (a, b) = (&a.terms[0], &b.terms[0]);
         for (a, b) in [
             (&a.column_length_scales, &b.column_length_scales),
             (&a.length_scales, &b.length_scales),
@@ -123,11 +162,11 @@ fn the_noise_prior_is_part_of_value_and_gradient() {
 
 #[test]
 fn theta_and_hyperparameters_round_trip() {
-    for (name, _) in Config::presets() {
+    for name in Config::presets().map(|(name, _)| name).chain(SUMS) {
         let config = Config::preset(name).unwrap();
-        let p = Projections::choose(config.directions, &config.degrees.resolve(6), 6, 7).unwrap();
-        let parameters = Parameters::new(&config, p).unwrap();
-        let theta: Vec<f64> = (0..parameters.len()).map(|i| 0.1 * i as f64 - 0.5).collect();
+        let parameters = Parameters::new(&config, projections(&config, 6)).unwrap();
+        let n = parameters.len();
+        let theta: Vec<f64> = (0..n).map(|i| 0.1 * (i % 40) as f64 - 0.5).collect();
         let back = parameters.settled(&theta).theta(&parameters.hyperparameters(&theta)).unwrap();
         for (a, b) in theta.iter().zip(&back) {
             assert!((a - b).abs() < 1e-12, "{name}: {theta:?} {back:?}");
@@ -139,10 +178,8 @@ fn theta_and_hyperparameters_round_trip() {
 fn learning_starts_at_the_plain_model() {
     let (x, y) = rows(30, 4);
     let config = Config::preset("ppr").unwrap();
-    let p = Projections::choose(config.directions, &[1; 9], 4, 7).unwrap();
-    let plain_config =
-        Config { learn_directions: false, ard: true, learn_weights: false, ..config.clone() };
-    let plain = Parameters::new(&plain_config, p.clone()).unwrap();
+    let p = vec![Projections::choose(config.terms[0].directions, &[1; 9], 4, 7).unwrap()];
+    let plain = Parameters::new(&config.plain(), p.clone()).unwrap();
     let mut at = plain.start();
     at[..4].copy_from_slice(&[0.3, -0.5, 18.0, 1.0]);
     let h = plain.hyperparameters(&at);
@@ -155,30 +192,29 @@ fn learning_starts_at_the_plain_model() {
     // The prior is as wide as the plain entries are, and no column is shut out.
     let squares: f64 = theta[..36].iter().map(|u| u * u).sum();
     assert!((squares - 27.0).abs() < 0.1, "{squares}");
-    let Scales::Entries(tau) = learned.scales else { panic!("entries are learned") };
+    let tau = learned.terms[0].entry_widths().unwrap();
     assert!(tau[2] > 0.05 * tau.iter().sum::<f64>() / 4.0);
 }
 
 #[test]
 fn a_direction_without_length_points_somewhere() {
     let config = Config::preset("ppr").unwrap();
-    let p = Projections::choose(config.directions, &[1, 1], 3, 7).unwrap();
-    let parameters = Parameters::new(&config, p.clone()).unwrap();
+    let p = Projections::choose(config.terms[0].directions, &[1, 1], 3, 7).unwrap();
+    let parameters = Parameters::new(&config, vec![p.clone()]).unwrap();
     let mut theta = parameters.start();
     theta[..3].fill(0.0);
     let found = parameters.settled(&theta);
-    assert_eq!(found.projections().matrix().row(0), p.matrix().row(0));
+    assert_eq!(found.projections()[0].matrix().row(0), p.matrix().row(0));
     let h = parameters.hyperparameters(&theta);
     parameters.check(&h).unwrap();
-    assert!(h.length_scales[0] > 1e8 && h.length_scales[1] < 3.0);
+    assert!(h.terms[0].length_scales[0] > 1e8 && h.terms[0].length_scales[1] < 3.0);
 }
 
 #[test]
 fn a_theta_out_of_range_is_flat() {
     let (x, y) = rows(10, 2);
     let config = Config::preset("gam").unwrap();
-    let p = Projections::choose(config.directions, &[1, 1], 2, 7).unwrap();
-    let parameters = Parameters::new(&config, p).unwrap();
+    let parameters = Parameters::new(&config, projections(&config, 2)).unwrap();
     let mut engine = Dense::new(x, y);
     let mut theta = parameters.start();
     let mut gradient = [0.0; 5];

@@ -1,8 +1,8 @@
 //! The file that holds models, or statistics of rows: safetensors, with everything that is not an
 //! array as JSON in its metadata.
 //!
-//! Written beside, synced and renamed, so that a file is there whole or not at all. Read with
-//! every length and number checked: no file makes the reader panic or gives a NaN.
+//! Files are written atomically: to a temporary file that is synced and renamed. They are read with
+//! every length and number validated: no file makes the reader panic or gives a NaN.
 
 use super::{FORMAT, OLDEST_FORMAT};
 use crate::engine::Tensor;
@@ -20,7 +20,7 @@ use std::path::Path;
 /// The key of the metadata.
 const KEY: &str = "raysum";
 
-/// What stands under [`KEY`]: the format first, then what it tells how to read.
+/// The value of [`KEY`]: the format first, which determines how the rest is read.
 #[derive(Serialize, Deserialize)]
 struct Envelope {
     format: u64,
@@ -31,7 +31,7 @@ struct Envelope {
     content: Box<RawValue>,
 }
 
-/// What is wrong with the bytes of a file.
+/// Errors in the bytes of a file.
 pub(super) enum Problem {
     NotAModel,
     Format(u64),
@@ -94,7 +94,7 @@ pub(super) fn pack(kind: &str, content: &impl Serialize, tensors: Vec<Tensor>) -
         .expect("names are unique and sizes fit")
 }
 
-/// Reads what [`write`] wrote, and makes something of it.
+/// Reads a file of [`write`], and converts its content.
 pub(super) fn read<C: for<'a> Deserialize<'a>, T>(
     path: &Path,
     kind: &str,
@@ -103,8 +103,8 @@ pub(super) fn read<C: for<'a> Deserialize<'a>, T>(
     unpack(&read_bytes(path)?, path, kind, make)
 }
 
-/// The bytes of a file; no more than the first ones if those are not of such a file, however large
-/// it is.
+/// The bytes of a file; only the first ones if those are not of such a file, to avoid reading a
+/// large it is.
 fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     /// The length of the header, and its first character.
     const START: usize = 9;
@@ -194,8 +194,8 @@ fn read_envelope(bytes: &[u8]) -> std::result::Result<Envelope, Problem> {
     serde_json::from_str(json).map_err(damaged)
 }
 
-/// The same bytes with a checksum that is right for them, if they have one at all: for fuzzers, which
-/// would not get past it.
+/// The same bytes with a correct checksum, if they have one: for fuzzers, which
+/// would otherwise fail the check.
 pub(super) fn resealed(bytes: &[u8]) -> Option<Vec<u8>> {
     let envelope = read_envelope(bytes).ok()?;
     let file = SafeTensors::deserialize(bytes).ok()?;

@@ -3,6 +3,7 @@
 use crate::common::{normals, with};
 use raysum::{
     Config, Dataset, EngineChoice, Fit, Functions, Hyperparameters, Matrix, Model, SubKernel,
+    TermHyperparameters,
 };
 
 const ENGINES: [EngineChoice; 3] = [EngineChoice::Dense, EngineChoice::Weight, EngineChoice::Ski];
@@ -16,14 +17,16 @@ fn model(engine: EngineChoice, kernel: SubKernel, degrees: &str, n: usize, d: us
         (0..n).map(|i| 40.0 + 5.0 * (x[(i, 0)] + x[(i, d - 1)]).sin() + normal()).collect();
     let config = with(Config::preset("dpa-ard").unwrap(), |c| {
         c.engine = engine;
-        c.kernel = kernel;
-        c.degrees = degrees.parse().unwrap();
+        c.terms[0].kernel = kernel.into();
+        c.terms[0].degrees = degrees.parse().unwrap();
     });
-    let j = config.degrees.resolve(d).len();
+    let j = config.terms[0].degrees.resolve(d).len();
     let hyperparameters = Hyperparameters {
-        column_length_scales: (0..d).map(|c| 1.2 + 0.2 * c as f64).collect(),
-        length_scales: Vec::new(),
-        variances: (0..j).map(|k| (1.3 + 0.1 * k as f64) / j as f64).collect(),
+        terms: vec![TermHyperparameters {
+            column_length_scales: (0..d).map(|c| 1.2 + 0.2 * c as f64).collect(),
+            length_scales: Vec::new(),
+            variances: (0..j).map(|k| (1.3 + 0.1 * k as f64) / j as f64).collect(),
+        }],
         noise_variance: 0.05,
         mean: 0.1,
     };
@@ -92,9 +95,9 @@ fn functions_of_the_prior_have_its_covariance() {
                 .map(|r| {
                     let scale = |c: usize| {
                         let h = m.hyperparameters();
-                        h.column_length_scales[c] * m.column_scales()[c].std
+                        h.terms[0].column_length_scales[c] * m.column_scales()[c].std
                     };
-                    (0..degree).map(|c| m.projections().matrix()[(r, c)] / scale(c)).collect()
+                    (0..degree).map(|c| m.projections()[0].matrix()[(r, c)] / scale(c)).collect()
                 })
                 .collect();
             let unit = m.target_scale().std * m.target_scale().std;

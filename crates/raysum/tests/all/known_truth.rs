@@ -74,7 +74,8 @@ fn the_paper_s_objective_stays_available() {
     // It is what the paper has, and why the default is another one.
     assert!(inside < 0.88, "{inside}");
     let common = with(config, |c| c.shrinkage = Shrinkage::Width(0.0));
-    let scales = common.fit(&table.data()).unwrap().hyperparameters().column_length_scales.clone();
+    let scales =
+        common.fit(&table.data()).unwrap().hyperparameters().terms[0].column_length_scales.clone();
     assert!(scales.iter().all(|s| *s == scales[0]));
 }
 

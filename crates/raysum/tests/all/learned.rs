@@ -37,7 +37,7 @@ fn rmse_of_mean(y: &[f64]) -> f64 {
 }
 
 fn ppr(j: usize) -> Config {
-    with(Config::preset("ppr").unwrap(), |c| c.degrees = format!("{j}x1").parse().unwrap())
+    with(Config::preset("ppr").unwrap(), |c| c.terms[0].degrees = format!("{j}x1").parse().unwrap())
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn oblique_waves_are_found() {
     assert!(learned < 0.5 * plain, "{learned} against {plain}");
     // Its directions are ordinary projections: of length 1, and saved with the model.
     for r in 0..4 {
-        let squares: f64 = model.projections().matrix().row(r).iter().map(|w| w * w).sum();
+        let squares: f64 = model.projections()[0].matrix().row(r).iter().map(|w| w * w).sum();
         assert!((squares - 1.0).abs() < 1e-12);
     }
     let folder = tempfile::tempdir().unwrap();
@@ -60,11 +60,11 @@ fn oblique_waves_are_found() {
     assert_eq!(back.projections(), model.projections());
     // And they can be used on other rows.
     let data = Dataset::new(&test.0, &test.1).unwrap();
-    let (p, h) = (model.projections().clone(), model.hyperparameters().clone());
+    let (p, h) = (model.projections().to_vec(), model.hyperparameters().clone());
     let config = ppr(4);
-    let along = |p: &Projections| Fit::new(&config).along(p.clone());
+    let along = |p: &[Projections]| Fit::new(&config).along(p.to_vec());
     let moved = along(&p).condition(&data, &h).unwrap().remove(0);
-    assert_eq!(moved.projections(), &p);
+    assert_eq!(moved.projections(), p);
     assert!(rmse(&moved, &train) < 0.5 * plain);
     let narrow = Matrix::from_fn(50, 3, |i, j| (i * (j + 2) % 7) as f64);
     let e = along(&p).condition(&Dataset::new(&narrow, &test.1[..50]).unwrap(), &h);
@@ -90,7 +90,7 @@ fn one_seed_one_model_on_any_number_of_threads() {
             c.max_evaluations = Some(20);
         });
         let model = pool.install(|| fit(&config, &train));
-        (model.projections().clone(), model.predict(&train.0).unwrap())
+        (model.projections().to_vec(), model.predict(&train.0).unwrap())
     };
     assert_eq!(run(1, 5), run(3, 5));
     assert_ne!(run(1, 5), run(1, 6));
@@ -112,19 +112,22 @@ fn few_rows_and_odd_shapes_are_no_trouble() {
         check(&ppr(20), &table(rows, 5, waves), most);
     }
     let train = table(60, 7, waves);
-    let two = with(ppr(1), |c| c.degrees = "2x2,1x3".parse().unwrap());
+    let two = with(ppr(1), |c| c.terms[0].degrees = "2x2,1x3".parse().unwrap());
     for (config, most) in [
         (two, 0.31),
         (with(ppr(5), |c| c.max_evaluations = Some(1)), 1.17),
         (with(ppr(5), |c| (c.max_evaluations, c.starts) = (Some(30), 2)), 0.97),
         (with(ppr(5), |c| c.subset = Some(40)), 1.25),
-        (with(ppr(5), |c| c.learn_weights = false), 0.95),
+        (with(ppr(5), |c| c.terms[0].learn_weights = false), 0.95),
     ] {
         check(&config, &train, most);
     }
     // From given hyperparameters the directions are learned without ado.
     let data = Dataset::new(&train.0, &train.1).unwrap();
-    let start = fit(&with(ppr(5), |c| c.learn_directions = false), &train);
+    let start = fit(
+        &with(ppr(5), |c| c.terms[0].length_scales = raysum::LengthScales::Projections),
+        &train,
+    );
     let config = ppr(5);
     let model = Fit::new(&config).start(start.hyperparameters()).run(&data).unwrap().remove(0);
     assert!(model.log_marginal_likelihood() > start.log_marginal_likelihood());

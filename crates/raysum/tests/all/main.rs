@@ -15,3 +15,4 @@ mod online;
 mod properties;
 mod stored_rows;
 mod stress;
+mod sums;

@@ -87,7 +87,7 @@ fn projections_by_the_million() {
     let shrinkage = Shrinkage::None;
     let config = Config::preset("rpa-1").unwrap();
     let config = with(config, |c| {
-        c.degrees = degrees;
+        c.terms[0].degrees = degrees;
         c.engine = engine;
         c.shrinkage = shrinkage;
         c.subset = Some(5_000);
@@ -107,7 +107,7 @@ fn probes_of_the_ski_engine() {
         c.ski = ski;
         c.subset = Some(n);
     });
-    let config = with(config, |c| c.degrees = "1x1".parse().unwrap());
+    let config = with(config, |c| c.terms[0].degrees = "1x1".parse().unwrap());
     let says = "the ski engine with 10000 probes and 1 projections of ";
     assert!(refused(config.fit(&Dataset::new(&x, &y).unwrap()), says) > 1 << 40);
 }

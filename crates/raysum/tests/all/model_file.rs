@@ -158,12 +158,12 @@ fn a_cut_off_file_is_damaged() {
 #[test]
 fn another_format_is_named() {
     let whole = bytes(&fitted().0);
-    let at = whole.windows(12).position(|w| w == br#"\"format\":3"#).unwrap();
+    let at = whole.windows(12).position(|w| w == br#"\"format\":4"#).unwrap();
     for (digit, advice) in [(9, "use a newer raysum"), (1, "fit again")] {
         let mut other = whole.clone();
         other[at + 11] = b'0' + digit;
         let e = load(&other).unwrap_err();
-        let what = format!("model file format {digit}, but this raysum reads formats 2 to 3");
+        let what = format!("model file format {digit}, but this raysum reads formats 2 to 4");
         assert_eq!(e, format!("FILE: {what}; {advice}"));
     }
 }

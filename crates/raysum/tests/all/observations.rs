@@ -17,7 +17,7 @@ fn config(engine: EngineChoice) -> Config {
     let degrees = "5x1".parse().unwrap();
     with(Config::default(), |c| {
         c.engine = engine;
-        c.degrees = degrees;
+        c.terms[0].degrees = degrees;
         c.max_evaluations = Some(12);
     })
 }

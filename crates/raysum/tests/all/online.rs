@@ -19,7 +19,7 @@ fn config(engine: EngineChoice) -> Config {
     let degrees = "6x1".parse().unwrap();
     with(Config::default(), |c| {
         c.engine = engine;
-        c.degrees = degrees;
+        c.terms[0].degrees = degrees;
         c.max_evaluations = Some(10);
     })
 }
@@ -217,7 +217,7 @@ fn where_features_cannot_be_extended_a_refit_is_due() {
     for (degrees, place) in [("2x1,1x2", 9.0), ("6x1", 1e8)] {
         let degrees = degrees.parse().unwrap();
         let engine = EngineChoice::Weight;
-        let config = with(config(engine), |c| c.degrees = degrees);
+        let config = with(config(engine), |c| c.terms[0].degrees = degrees);
         let mut model = config.fit(&data.set()).unwrap();
         let before = model.predict(&data.x).unwrap();
         far.x.row_mut(0).fill(place);

@@ -4,7 +4,8 @@ use crate::common::with;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use raysum::{
-    Config, Dataset, Directions, Error, Fit, Hyperparameters, Matrix, Model, Projections, SubKernel,
+    Config, Dataset, Directions, Error, Fit, Hyperparameters, Matrix, Model, Projections,
+    SubKernel, TermHyperparameters,
 };
 
 /// A small data set with values drawn by proptest.
@@ -16,9 +17,11 @@ fn rows(n: usize, d: usize) -> impl Strategy<Value = (Matrix, Vec<f64>)> {
 
 fn hyperparameters(scales: &[f64], j: usize) -> Hyperparameters {
     Hyperparameters {
-        column_length_scales: scales.to_vec(),
-        length_scales: Vec::new(),
-        variances: vec![1.3 / j as f64; j],
+        terms: vec![TermHyperparameters {
+            column_length_scales: scales.to_vec(),
+            length_scales: Vec::new(),
+            variances: vec![1.3 / j as f64; j],
+        }],
         noise_variance: 0.05,
         mean: 0.1,
     }
@@ -36,7 +39,7 @@ const SCALES: [f64; 4] = [0.7, 1.5, 3.0, 1.0];
 
 fn condition(preset: &str, x: &Matrix, y: &[f64], scales: &[f64]) -> Model {
     let config = Config::preset(preset).unwrap();
-    let j = config.degrees.resolve(x.columns()).len();
+    let j = config.terms[0].degrees.resolve(x.columns()).len();
     let data = Dataset::new(x, y).unwrap();
     Fit::new(&config).condition(&data, &hyperparameters(scales, j)).unwrap().remove(0)
 }
@@ -75,12 +78,13 @@ proptest! {
         // With other directions: as long as their entries move with the columns.
         let directions = Projections::choose(Directions::Diverse, &[1; 9], 4, 3).unwrap().matrix();
         let config = with(Config::preset("dpa-ard").unwrap(), |c| {
-            (c.kernel, c.degrees) = (SubKernel::Matern32, "9x1".parse().unwrap());
+            c.terms[0].kernel = SubKernel::Matern32.into();
+            c.terms[0].degrees = "9x1".parse().unwrap();
         });
         let along = |x: &Matrix, directions: Matrix, scales: &[f64]| {
             let p = Projections::new(directions, vec![1; 9]).unwrap();
             let (data, h) = (Dataset::new(x, &y).unwrap(), hyperparameters(scales, 9));
-            Fit::new(&config).along(p).condition(&data, &h).unwrap().remove(0)
+            Fit::new(&config).along(vec![p]).condition(&data, &h).unwrap().remove(0)
         };
         let moved = Matrix::from_fn(9, 4, |r, j| directions[(r, turn(j))]);
         let (a, b) = (along(&x, directions, &SCALES), along(&turned, moved, &scales));

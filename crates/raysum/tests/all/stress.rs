@@ -71,13 +71,13 @@ proptest! {
 #[test]
 fn intervals_hold_what_they_say_on_data_from_the_model_itself() {
     let (d, n, new, sets) = (4, 200, 20, 100);
-    let config = with(preset("dpa-ard"), |c| c.degrees = "10x1".parse().unwrap());
+    let config = with(preset("dpa-ard"), |c| c.terms[0].degrees = "10x1".parse().unwrap());
     let (mut inside, mut fitted_inside) = (0, 0);
     for seed in 0..sets {
         let mut random = normal(seed);
         let config = with(config.clone(), |c| c.seed = seed);
         let directions =
-            Projections::choose(config.directions, &[1; 10], d, seed).unwrap().matrix();
+            Projections::choose(config.terms[0].directions, &[1; 10], d, seed).unwrap().matrix();
         let scales: Vec<f64> = (0..d).map(|_| (0.6 + 0.3 * random()).exp()).collect();
         let noise = 0.3;
         // f = Σ_j f_j, each of 60 waves: draws from the kernel, to the eye of 80 rows.
@@ -100,8 +100,9 @@ fn intervals_hold_what_they_say_on_data_from_the_model_itself() {
         let mut right = model.hyperparameters().clone();
         // The truth, in the units of the standardised rows.
         let (columns, target) = (model.column_scales(), model.target_scale());
-        right.column_length_scales = scales.iter().zip(columns).map(|(l, c)| l / c.std).collect();
-        right.variances = vec![0.1 / target.std.powi(2); 10];
+        right.terms[0].column_length_scales =
+            scales.iter().zip(columns).map(|(l, c)| l / c.std).collect();
+        right.terms[0].variances = vec![0.1 / target.std.powi(2); 10];
         right.noise_variance = (noise / target.std).powi(2);
         right.mean = -target.mean / target.std;
         let known = Fit::new(&config).condition(&data, &right).unwrap().remove(0);

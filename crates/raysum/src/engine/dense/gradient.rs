@@ -6,9 +6,9 @@
 use crate::data::Matrix;
 use crate::engine::AdditiveKernel;
 use crate::engine::tiles::{
-    COLUMNS, ROWS, View, With, add_squared_distances, row_tiles, squared_distances,
+    COLUMNS, ROWS, View, With, add_line, add_squared_distances, row_tiles, squared_distances,
 };
-use crate::kernel::Specialised;
+use crate::kernel::{Shape, Specialised};
 use crate::linalg;
 use pulp::Arch;
 use rayon::prelude::*;
@@ -17,12 +17,31 @@ use std::ops::Range;
 /// Accumulators of the likelihood's gradient.
 const ACCUMULATORS: usize = 32;
 
-/// Half the off-diagonal part of tr(B ∂K): with respect to the projected rows and to λ.
+/// Half of tr(B ∂K) with respect to the projected rows and to λ. [`gradient`] gives the
+/// off-diagonal part of it.
 pub(super) struct Slopes {
     /// ∂/∂z, shaped like z.
     pub(super) z: Vec<f64>,
-    /// Σ_{i>k} B_ik κ_j, for each j (the diagonal is left to the caller).
+    /// Σ_{i>k} B_ik κ_j, for each j.
     pub(super) variances: Vec<f64>,
+}
+
+impl Slopes {
+    /// Adds the diagonal of B: κ_j is 1 there, or z² where it is linear.
+    pub(super) fn add_diagonal(&mut self, kernel: &AdditiveKernel, z: &[f64], b: &[f64]) {
+        let (n, trace) = (b.len(), b.iter().sum::<f64>());
+        for (j, block) in kernel.blocks().enumerate() {
+            if kernel.shapes[j] != Shape::Linear {
+                self.variances[j] += 0.5 * trace;
+                continue;
+            }
+            let at = block.start * n..block.end * n;
+            for ((slope, z), b) in self.z[at.clone()].iter_mut().zip(&z[at]).zip(b) {
+                *slope += kernel.variances[j] * b * z;
+                self.variances[j] += 0.5 * b * z * z;
+            }
+        }
+    }
 }
 
 /// The partial sums that [`gradient`] makes for n rows.
@@ -62,7 +81,10 @@ pub(super) fn gradient(
                             b: &b,
                             out: &mut sum.z[at],
                         };
-                        sum.variances[j] += Arch::new().dispatch(With(kernel.sub_kernel, tile));
+                        sum.variances[j] += match kernel.shapes[j] {
+                            Shape::Linear => tile.line(),
+                            Shape::Stationary(kernel) => Arch::new().dispatch(With(kernel, tile)),
+                        };
                     }
                 }
             }
@@ -87,7 +109,8 @@ pub(super) fn mean_slopes(
     let n = a.len();
     let mut out = Matrix::zeros(m, kernel.views.rows());
     for rows in row_tiles(0, n) {
-        for (block, &variance) in kernel.blocks().zip(&kernel.variances) {
+        for (j, block) in kernel.blocks().enumerate() {
+            let variance = kernel.variances[j];
             let tile = MeanSlopeTile {
                 train: View { z: &z[block.start * n..block.end * n], n },
                 new: View { z: &z_new[block.start * m..block.end * m], n: m },
@@ -97,7 +120,10 @@ pub(super) fn mean_slopes(
                 first_view: block.start,
                 out: &mut out,
             };
-            Arch::new().dispatch(With(kernel.sub_kernel, tile));
+            match kernel.shapes[j] {
+                Shape::Linear => tile.line(),
+                Shape::Stationary(kernel) => Arch::new().dispatch(With(kernel, tile)),
+            }
         }
     }
     out
@@ -130,6 +156,24 @@ struct SlopeTile<'a> {
     variance: f64,
     b: &'a [f64],
     out: &'a mut [f64],
+}
+
+impl SlopeTile<'_> {
+    /// The same for a linear sub-kernel: adds λ B_ik z_k to ∂/∂z_i and λ B_ik z_i to ∂/∂z_k, and
+    /// returns Σ B z z'.
+    fn line(self) -> f64 {
+        let Self { views, columns, rows, variance, b, out } = self;
+        let z = views.z;
+        let mut total = 0.0;
+        for (column, b) in columns.zip(b.chunks(ROWS)) {
+            let b = &b[..rows.len()];
+            let along = linalg::dot(b, &z[rows.clone()]);
+            add_line(&mut out[rows.clone()], b, variance * z[column]);
+            out[column] += variance * along;
+            total += along * z[column];
+        }
+        total
+    }
 }
 
 impl Specialised for SlopeTile<'_> {
@@ -212,6 +256,15 @@ struct MeanSlopeTile<'a> {
     variance: f64,
     first_view: usize,
     out: &'a mut Matrix,
+}
+
+impl MeanSlopeTile<'_> {
+    /// The same for a linear sub-kernel: adds Σ_i λ a_i z_i.
+    fn line(self) {
+        let Self { train, new, rows, a, variance, first_view, out } = self;
+        let slope = variance * linalg::dot(&a[rows.clone()], &train.z[rows]);
+        (0..new.n).for_each(|column| out[(column, first_view)] += slope);
+    }
 }
 
 impl Specialised for MeanSlopeTile<'_> {

@@ -81,9 +81,10 @@ impl DensePosterior {
     }
 
     /// total − |L⁻¹k|² for each column of `cross`; rounding must not make it negative.
-    fn variances(&self, mut cross: Vec<f64>, total: f64) -> Vec<f64> {
+    fn variances(&self, mut cross: Vec<f64>, total: &[f64]) -> Vec<f64> {
         linalg::solve_lower(&self.shared.factor, self.rows(), &mut cross, Threads::One);
-        cross.chunks(self.rows()).map(|v| (total - dot(v, v)).max(0.0)).collect()
+        let each = cross.chunks(self.rows()).zip(total);
+        each.map(|(v, total)| (total - dot(v, v)).max(0.0)).collect()
     }
 
     /// Reads the arrays that [`Posterior::tensors`] wrote.
@@ -142,7 +143,9 @@ impl Posterior for DensePosterior {
         let z_new = self.prior.kernel.project(x, Threads::One);
         let cross = self.cross(self.prior.kernel.all(), &z_new, x.rows());
         let mean = self.means(&cross).into_iter().map(|m| m + self.prior.mean).collect();
-        Marginals { mean, variance: self.variances(cross, self.prior.kernel.total_variance()) }
+        let kernel = &self.prior.kernel;
+        let total = kernel.variances_at(kernel.all(), &z_new, x.rows());
+        Marginals { mean, variance: self.variances(cross, &total) }
     }
 
     fn joint(&self, x: &Matrix) -> (Vec<f64>, Matrix) {
@@ -199,7 +202,8 @@ impl Components for DensePosterior {
         let component = |j: usize| {
             let cross = self.cross(j..j + 1, &z_new, x.rows());
             let mean = self.means(&cross);
-            Marginals { mean, variance: self.variances(cross, self.prior.kernel.variances[j]) }
+            let total = self.prior.kernel.variances_at(j..j + 1, &z_new, x.rows());
+            Marginals { mean, variance: self.variances(cross, &total) }
         };
         self.prior.kernel.all().map(component).collect()
     }

@@ -1,7 +1,7 @@
 //! A low-rank factor for variances, by block Lanczos with full reorthogonalisation: R with
 //! R R' ≈ (S K S + I)⁻¹, from Q'(S K S + I)Q = L L' and R = Q L⁻ᵀ.
 //!
-//! Whatever Q is, R R' is no larger than the inverse it stands for: a variance from it is never
+//! For any Q, R R' is at most the inverse that it approximates: a variance from it is never
 //! too small. Q grows until the variances of a sample of training rows no longer change.
 
 use super::columns::{Columns, LANES};
@@ -17,7 +17,8 @@ const MOST_RANK: usize = 1024;
 const MOST_NUMBERS: usize = 100_000_000;
 /// Training rows whose variances are watched.
 const WATCHED: usize = 256;
-/// The change of a watched variance that is no change, as a share of it, and in units of the noise.
+/// The change below which a watched variance has converged, relative to it and in units of the
+/// noise.
 const RELATIVE: f64 = 1e-3;
 const ABSOLUTE: f64 = 1e-6;
 /// A column is independent of others if this share of its squared length is.
@@ -64,8 +65,8 @@ impl Space {
         self.q.len() * STEP
     }
 
-    /// Takes a block in, and returns what A times it has beyond the space. Rounding may make an end
-    /// to it: then nothing is changed.
+    /// Adds a block, and returns the part of A times it outside the space. Rounding may prevent
+    /// this: then nothing changes.
     fn grow(&mut self, operator: &Operator, block: Columns, watched: &[usize]) -> Option<Columns> {
         let mut product = operator.product(&block);
         let all = self.q.iter().chain([&block]);

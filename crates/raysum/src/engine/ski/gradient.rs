@@ -4,7 +4,7 @@
 //! ½ Σ_t a_t'∂A a_t − ½ T tr(A⁻¹ ∂A),     tr(A⁻¹ ∂A) = tr(P⁻¹ ∂A) + E (u − v)'∂A v
 //! ```
 //!
-//! with P⁻¹ = I − Y Y' known, and the probes' word on what it lacks.
+//! with P⁻¹ = I − Y Y' known, and the remainder estimated by the probes.
 
 use super::columns::Columns;
 use super::operator::Slopes;

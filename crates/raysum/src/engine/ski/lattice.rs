@@ -1,8 +1,8 @@
 //! A regular lattice along one view, and cubic interpolation onto it (Keys 1981).
 //!
 //! The lattice has no end: nodes are stored where the training rows lie, but an interpolated kernel
-//! is defined by the four nodes around a point wherever that is. So predictions leave the stored
-//! grid without a seam.
+//! is defined by the four nodes around any point. Predictions therefore extend beyond the stored
+//! grid continuously.
 
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
@@ -49,10 +49,10 @@ impl Lattice {
         Ok(Self { origin: low - MARGIN as f64 * spacing, spacing, nodes })
     }
 
-    /// A lattice of so many nodes over the values from `low` to `high`.
+    /// A lattice of this number of nodes over the values from `low` to `high`.
     pub(super) fn sized(low: f64, high: f64, nodes: usize) -> Self {
         let cells = nodes.saturating_sub(1 + 2 * MARGIN).max(1) as f64;
-        // Values that are all equal need some spacing; any will do.
+        // If all values are equal, any spacing is suitable.
         let spacing = if high > low { (high - low) / cells } else { 1.0 };
         Self { origin: low - MARGIN as f64 * spacing, spacing, nodes }
     }

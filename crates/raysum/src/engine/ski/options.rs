@@ -5,11 +5,11 @@ use crate::error::{Error, Result};
 use crate::limits::{MAX_PROBES, MIN_GRID_POINTS, MIN_PROBES, written};
 use serde::{Deserialize, Serialize};
 
-/// How the engine works; the defaults suit most data.
+/// Settings of the SKI engine; the defaults suit most data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SkiOptions {
-    /// Nodes per view; `None` lets the error of interpolation decide.
+    /// Nodes per projection; `None` chooses them by the error of interpolation.
     pub grid: Option<usize>,
     /// Random probes for traces and the log determinant.
     pub probes: usize,
@@ -29,7 +29,7 @@ impl Default for SkiOptions {
 }
 
 impl SkiOptions {
-    /// Fails on settings that nothing could be computed with.
+    /// Fails on invalid settings.
     pub fn check(&self) -> Result<()> {
         let out = |name, value: f64, rule| Err(Error::OutOfRange { name, value, rule });
         if let Some(nodes) = self.grid.filter(|nodes| *nodes < MIN_GRID_POINTS) {

@@ -1,5 +1,5 @@
-//! The posterior on the grids: what the training rows say of f, spread onto the nodes. Its size does
-//! not depend on the number of rows.
+//! The posterior on the grids: the coefficients of the training rows, spread onto the nodes. Its
+//! size does not depend on the number of rows.
 //!
 //! ```text
 //! mean = c + Σ_j λ_j w_j'T_j a_j,        a = W'K⁻¹(y − c)
@@ -48,7 +48,7 @@ struct Shared {
     solver: Option<Solver>,
     options: SkiOptions,
     seed: u64,
-    /// What functions are drawn with, made when it is first wanted.
+    /// Data for drawing functions, computed on first use.
     noise: OnceLock<draw::Noise>,
 }
 
@@ -366,7 +366,7 @@ impl LeaveOneOut for SkiPosterior {
             format_args!("leave-one-out of {} rows with the ski engine", x.rows()),
             memory::count(&[&[x.rows(), 2 * self.joint_width() + self.prior.kernel.views.rows()]]),
         )?;
-        let (total, all) = (self.prior.kernel.total_variance(), self.prior.kernel.all());
+        let (total, all) = (self.prior.kernel.stationary_variance(), self.prior.kernel.all());
         let z = self.prior.kernel.project(x, Threads::All);
         let mut f = self.sum(&all, &z, x.rows());
         f.mean.iter_mut().for_each(|m| *m += self.prior.mean);

@@ -21,7 +21,7 @@ const CANDIDATES: usize = 1024;
 const MOST_RANK: usize = 256;
 const MOST_NUMBERS: usize = 100_000_000;
 /// Pivots are chosen until rows have less than this left of their variance on average, in units of
-/// their noise: then a few iterations do the rest.
+/// their noise; then few iterations suffice.
 const LEFT: f64 = 2e-3;
 /// Columns of S K S that are computed at a time.
 const TOGETHER: usize = 32;
@@ -40,7 +40,7 @@ impl Preconditioner {
         let mut pivots = choose(operator, prior, seed);
         let columns = columns(operator, &pivots);
         let all = pivots.len();
-        // Interpolation may undo a pivot that the kernel found worth having; then half must do.
+        // Interpolation may make a pivot non-positive; then half of the pivots are used.
         let corner = loop {
             let rank = pivots.len();
             let mut corner: Vec<f64> =
@@ -87,7 +87,7 @@ impl Preconditioner {
             return out;
         }
         let inner = self.factor.gram(v);
-        // The solver wants columns.
+        // The solver takes columns.
         let mut turned: Vec<f64> =
             (0..width).flat_map(|c| inner.iter().skip(c).step_by(width).copied()).collect();
         linalg::solve_lower(&self.inner, rank, &mut turned, Threads::One);
@@ -144,7 +144,7 @@ fn choose(operator: &Operator, prior: &Prior, seed: u64) -> Vec<usize> {
     let rows = rand::seq::index::sample(&mut rng, n, n.min(CANDIDATES)).into_vec();
     let m = rows.len();
     let most = MOST_RANK.min(m / 2).min((MOST_NUMBERS / n).max(16));
-    let total = prior.kernel.total_variance();
+    let total = prior.kernel.stationary_variance();
     let mut left: Vec<f64> =
         rows.iter().map(|&i| total * operator.scales[i] * operator.scales[i]).collect();
     let z = operator.places(&rows);

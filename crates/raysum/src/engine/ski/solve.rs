@@ -1,5 +1,5 @@
 //! Preconditioned conjugate gradients for several right-hand sides at once, and what their steps
-//! say about the log determinant.
+//! imply for the log determinant.
 //!
 //! Each column has its own steps and shares the products with all others. The steps of a column
 //! that starts from 0 are those of Lanczos' method from it, in coordinates where P is the identity:
@@ -11,7 +11,7 @@ use super::precondition::Preconditioner;
 use crate::error::{Error, Result};
 use crate::linalg;
 
-/// When to be content.
+/// The stopping criterion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// The residual, as a share of the right-hand side.

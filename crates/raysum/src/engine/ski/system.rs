@@ -11,7 +11,7 @@ use super::{NAME, Ski, SkiOptions};
 use crate::engine::streams::{blocks, in_streams};
 use crate::engine::{Observations, Prior};
 use crate::error::{Error, Result};
-use crate::kernel::SubKernel;
+use crate::kernel::{Shape, SubKernel};
 use crate::linalg::Threads;
 use crate::memory;
 use crate::scale::StandardRows;
@@ -30,9 +30,9 @@ fn most_nodes(kernel: SubKernel, rows: usize) -> usize {
 
 /// What interpolation may add to or take from an entry of the kernel matrix, as a share of the prior
 /// variance: little beside the noise, even where it adds up over rows.
-fn tolerance(prior: &Prior, rows: usize, degree: usize) -> f64 {
-    let noise = prior.noise_variance / prior.kernel.total_variance();
-    if prior.kernel.sub_kernel.has_kink() {
+fn tolerance(prior: &Prior, kernel: SubKernel, rows: usize, degree: usize) -> f64 {
+    let noise = prior.noise_variance / prior.kernel.stationary_variance();
+    if kernel.has_kink() {
         // Only rows in the same cell are wrong, and only their common part.
         return (0.1 * noise).clamp(1e-4, 1e-2);
     }
@@ -140,11 +140,11 @@ pub(super) fn operator(
     prior: &Prior,
 ) -> Result<Operator> {
     let (n, kernel) = (rows.len(), &prior.kernel);
-    kernel.check_products(NAME)?;
+    let shapes = stationary(prior)?;
     let mut positions = project(rows, prior)?;
     let mut grids = Vec::with_capacity(kernel.degrees.len());
-    for block in kernel.blocks() {
-        let spacing = lattice::spacing(kernel.sub_kernel, tolerance(prior, n, block.len()));
+    for (block, &shape) in kernel.blocks().zip(&shapes) {
+        let spacing = lattice::spacing(shape, tolerance(prior, shape, n, block.len()));
         let mut lattices = Vec::with_capacity(block.len());
         for run in positions[block.start * n..block.end * n].chunks_mut(n) {
             let low = run.iter().fold(f64::INFINITY, |m, z| m.min(*z));
@@ -152,17 +152,27 @@ pub(super) fn operator(
             let lattice = if let Some(nodes) = options.grid {
                 Lattice::sized(low, high, nodes)
             } else {
-                let wide = (high - low) / most_nodes(kernel.sub_kernel, n) as f64;
+                let wide = (high - low) / most_nodes(shape, n) as f64;
                 Lattice::spaced(low, high, spacing.max(wide.min(WIDEST)))?
             };
             run.iter_mut().for_each(|z| *z = lattice.position(*z));
             lattices.push(lattice);
         }
         lattice::check_size(&lattices)?;
-        grids.push(Grid::new(kernel.sub_kernel, lattices));
+        grids.push(Grid::new(shape, lattices));
     }
     let noise = |i| observations.variance(i, prior.noise_variance) / observations.weight(i);
     Ok(Operator::new(grids, kernel.variances.clone(), positions, noise, n))
+}
+
+/// The kernel of each sub-kernel; fails unless grids can do with all of them.
+pub(super) fn stationary(prior: &Prior) -> Result<Vec<SubKernel>> {
+    prior.kernel.check_products(NAME)?;
+    let kernel = |shape: &Shape| match shape {
+        Shape::Stationary(kernel) => Ok(*kernel),
+        Shape::Linear => Err(Error::NoLinearTerm { engine: NAME }),
+    };
+    prior.kernel.shapes.iter().map(kernel).collect()
 }
 
 /// z = W x of all rows: one run per view.

@@ -4,6 +4,7 @@ use crate::engine::dense::Dense;
 use crate::engine::ski::{Ski, SkiOptions};
 use crate::engine::weight::Weight;
 use crate::engine::{AdditiveKernel, Evaluation, Observations, Posterior, Prior};
+use crate::kernel::Shape;
 use crate::kernel::SubKernel;
 use crate::project::{Directions, Projections};
 use crate::rng::{Purpose, stream};
@@ -52,7 +53,7 @@ pub(super) fn case(
     let j = degrees.len();
     let prior = Prior {
         kernel: AdditiveKernel {
-            sub_kernel: kernel,
+            shapes: vec![kernel.into(); j],
             degrees: degrees.to_vec(),
             views,
             variances: (0..j).map(|k| 1.3 / j as f64 * (1.0 + 0.02 * k as f64)).collect(),
@@ -84,9 +85,49 @@ pub(super) fn on_axes(mut case: Case) -> Case {
     case
 }
 
+/// The same with the sub-kernels of another prior added.
+pub(super) fn plus(mut case: Case, other: AdditiveKernel) -> Case {
+    let kernel = &mut case.prior.kernel;
+    kernel.views = Views::stacked([kernel.views.clone(), other.views]);
+    kernel.shapes.extend(other.shapes);
+    kernel.degrees.extend(other.degrees);
+    kernel.variances.extend(other.variances);
+    case
+}
+
+/// The linear kernel over d columns.
+pub(super) fn line(d: usize) -> AdditiveKernel {
+    AdditiveKernel {
+        shapes: vec![Shape::Linear; d],
+        degrees: vec![1; d],
+        views: Views::axes(d, d),
+        variances: vec![0.7 / d as f64; d],
+    }
+}
+
+/// Cases with lines, beside those that every engine takes.
+pub(super) fn cases_with_lines() -> Vec<Case> {
+    let ones = |j: usize| vec![1; j];
+    let mut alone = case("linear", 400, 5, SubKernel::Rbf, &ones(1), 10);
+    alone.prior.kernel = line(5);
+    let first = case("linear first", 500, 4, SubKernel::Rbf, &ones(6), 12);
+    let own = first.prior.kernel.clone();
+    let mut alone_again = first;
+    alone_again.prior.kernel = line(4);
+    let mut all = cases();
+    all.extend([
+        alone,
+        plus(alone_again, own),
+        plus(case("with a line", 600, 6, SubKernel::Matern52, &ones(8), 11), line(6)),
+    ]);
+    all
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let ones = |j: usize| vec![1; j];
+    let axes = on_axes(case("", 900, 5, SubKernel::Matern52, &ones(5), 16)).prior.kernel;
     vec![
+        plus(case("two kernels", 900, 5, SubKernel::Rbf, &ones(7), 16), axes),
         case("dpa-ard", 700, 6, SubKernel::Rbf, &ones(20), 1),
         on_axes(case("gam", 300, 5, SubKernel::Rbf, &ones(5), 2)),
         case("single", 200, 4, SubKernel::Rbf, &ones(1), 3),
@@ -191,7 +232,9 @@ impl Tolerances {
 pub(super) fn compare(case: &Case, a: &dyn Posterior, b: &dyn Posterior, tolerances: &Tolerances) {
     let prior = &case.prior;
     let close = |what: &str, a: &[f64], b: &[f64], tolerance: f64| {
-        let gap = largest_difference(a, b);
+        // Lines are far from 0 far from the data.
+        let size = a.iter().fold(1.0_f64, |m, v| m.max(v.abs()));
+        let gap = largest_difference(a, b) / size;
         assert!(gap < tolerance, "{}, {what}: {gap} apart", case.name);
     };
     let t = tolerances;
@@ -212,9 +255,10 @@ pub(super) fn compare(case: &Case, a: &dyn Posterior, b: &dyn Posterior, toleran
         let what = format!("slopes of the variance {place}");
         close(&what, f.as_slice(), g.as_slice(), t.outside);
     }
-    if prior.kernel.sub_kernel != SubKernel::Cosine {
+    let keeps_moving = [SubKernel::Cosine.into(), Shape::Linear];
+    if !prior.kernel.shapes.iter().any(|shape| keeps_moving.contains(shape)) {
         let far = b.marginals(&case.far);
-        let total = prior.kernel.total_variance();
+        let total = prior.kernel.stationary_variance();
         for (m, v) in far.mean.iter().zip(&far.variance) {
             assert!((v - total).abs() < 2e-3 * total, "{}: {v} of {total}", case.name);
             assert!((m - prior.mean).abs() < 5e-3, "{}: mean {m}", case.name);

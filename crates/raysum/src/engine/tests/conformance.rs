@@ -5,11 +5,13 @@ use crate::engine::{Engine, Observations, Prior};
 use crate::scale::StandardRows;
 use crate::{Config, Dataset, EngineChoice, Matrix, SubKernel};
 
-use super::cases::{Case, Tolerances, case, cases, compare, gradient, largest_difference};
+use super::cases::{
+    Case, Tolerances, case, cases_with_lines, compare, gradient, largest_difference,
+};
 
 #[test]
 fn likelihoods_agree_to_a_thousandth_of_a_nat() {
-    for case in cases() {
+    for case in cases_with_lines() {
         let (dense, _) = case.dense().posterior(&case.prior).unwrap();
         let (weight, posterior) = case.weight().posterior(&case.prior).unwrap();
         let p = posterior.mergeable().unwrap().features();
@@ -23,7 +25,7 @@ fn likelihoods_agree_to_a_thousandth_of_a_nat() {
 
 #[test]
 fn posteriors_agree() {
-    for case in cases() {
+    for case in cases_with_lines() {
         let (_, dense) = case.dense().posterior(&case.prior).unwrap();
         let (_, weight) = case.weight().posterior(&case.prior).unwrap();
         compare(&case, dense.as_ref(), weight.as_ref(), &Tolerances::default());
@@ -32,7 +34,7 @@ fn posteriors_agree() {
 
 #[test]
 fn gradients_agree() {
-    for case in cases() {
+    for case in cases_with_lines() {
         let a = gradient(&case.dense().evaluate(&case.prior).unwrap());
         let b = gradient(&case.weight().evaluate(&case.prior).unwrap());
         let size = a.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
@@ -43,7 +45,8 @@ fn gradients_agree() {
 
 #[test]
 fn the_weight_engine_s_gradient_matches_its_own_differences() {
-    let mut some: Vec<Case> = cases().into_iter().filter(|c| c.x.rows() <= 1200).collect();
+    let mut some: Vec<Case> =
+        cases_with_lines().into_iter().filter(|c| c.x.rows() <= 1200).collect();
     // Enough rows for several blocks of them.
     some.push(case("many blocks", 20_000, 3, SubKernel::Rbf, &[1; 3], 15));
     for case in &some {
@@ -183,6 +186,13 @@ fn models_without_a_weight_form_say_so_or_go_dense() {
     assert_eq!(fit("rpa-3", EngineChoice::Auto).unwrap(), "dense");
     assert_eq!(fit("gam", EngineChoice::Dense).unwrap(), "dense");
     assert_eq!(fit("gam", EngineChoice::Auto).unwrap(), "weight");
+    // A sum goes where all of its terms can go.
+    assert_eq!(fit("linear+gam", EngineChoice::Auto).unwrap(), "weight");
+    assert_eq!(fit("linear+gam+rbf-ard", EngineChoice::Auto).unwrap(), "dense");
+    let e = fit("linear+gam+matern12-ard", EngineChoice::Weight).unwrap_err().to_string();
+    assert!(e.contains("not matern12 of degree 5"), "{e}");
+    let e = fit("linear+gam", EngineChoice::Ski).unwrap_err().to_string();
+    assert!(e.contains("no grid for the linear term"), "{e}");
 }
 
 #[test]
@@ -190,7 +200,7 @@ fn what_cannot_be_done_on_all_rows_is_said_before_the_search() {
     let x = Matrix::from_fn(31_000, 5, |i, j| ((i * 7919 + j * 104_729) % 10_007) as f64);
     let y: Vec<f64> = (0..31_000).map(|i| f64::from(i % 13)).collect();
     let data = Dataset::new(&x, &y).unwrap();
-    let rough = Config { kernel: SubKernel::Matern12, ..Config::preset("dpa-ard").unwrap() };
+    let rough = Config::preset("dpa-ard:matern12").unwrap();
     let e = rough.fit(&data).map(drop).unwrap_err().to_string();
     assert!(e.contains("too rough"), "{e}");
     let e = Config::preset("rbf-ard").unwrap().fit(&data).map(drop).unwrap_err().to_string();

@@ -28,7 +28,7 @@ fn prior() -> Prior {
     let p = Projections::choose(Directions::Diverse, &[1; 5], COLUMNS, 0).unwrap();
     Prior {
         kernel: AdditiveKernel {
-            sub_kernel: SubKernel::Rbf,
+            shapes: vec![SubKernel::Rbf.into(); 5],
             degrees: vec![1; 5],
             views: p.views().clone(),
             variances: vec![0.3, 0.1, 0.2, 0.4, 0.05],

@@ -40,7 +40,10 @@ fn cases() -> Vec<Case> {
         name: format!("{} ({})", value["name"], value["source"]),
         prior: Prior {
             kernel: AdditiveKernel {
-                sub_kernel: value["kernel"].as_str().unwrap().parse::<SubKernel>().unwrap(),
+                shapes: vec![
+                    value["kernel"].as_str().unwrap().parse::<SubKernel>().unwrap().into();
+                    numbers(&value["degrees"]).len()
+                ],
                 degrees: numbers(&value["degrees"]).iter().map(|d| *d as usize).collect(),
                 views: matrix(&value["views"]).into(),
                 variances: numbers(&value["variances"]),

@@ -274,12 +274,9 @@ fn weights_noise_and_targets_are_those_of_the_dense_engine() {
 #[test]
 fn rows_cannot_be_added_but_replaced() {
     let case = case("online", 200, 3, SubKernel::Rbf, &[1; 4], 28);
-    let config = Config {
-        engine: EngineChoice::Ski,
-        degrees: "4x1".parse().unwrap(),
-        max_evaluations: Some(5),
-        ..Config::default()
-    };
+    let config =
+        Config { engine: EngineChoice::Ski, max_evaluations: Some(5), ..Config::default() };
+    let config = config.with_terms(|term| term.degrees = "4x1".parse().unwrap());
     let data = Dataset::new(&case.x, &case.y).unwrap();
     let mut model = config.fit(&data).unwrap();
     assert_eq!(model.engine(), "ski");
@@ -318,12 +315,9 @@ fn a_fit_has_the_same_bits_on_any_number_of_threads() {
     let fit = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let config = Config {
-                engine: EngineChoice::Ski,
-                degrees: "6x1,1x2".parse().unwrap(),
-                max_evaluations: Some(6),
-                ..Config::default()
-            };
+            let config =
+                Config { engine: EngineChoice::Ski, max_evaluations: Some(6), ..Config::default() };
+            let config = config.with_terms(|term| term.degrees = "6x1,1x2".parse().unwrap());
             let model = config.fit(&data).unwrap();
             let p = model.predict(&case.x).unwrap();
             (model.hyperparameters().clone(), p, model.log_marginal_likelihood())

@@ -3,6 +3,8 @@
 use crate::basis::{Basis, Occupancy, Place, Weights};
 use crate::engine::AdditiveKernel;
 use crate::error::{Error, Result};
+use crate::kernel::Shape;
+use crate::linalg::dot;
 use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -33,18 +35,25 @@ pub(crate) struct FeatureMap {
 
 impl FeatureMap {
     /// The map that leaves out at most `tolerance` of every sub-kernel's variance over the data,
-    /// which is counted in one occupancy per view. The kernel's form is known to be right.
+    /// which is counted in one occupancy per view (`None` for lines). The kernel's form is known to
+    /// be right.
     pub(super) fn new(
         kernel: &AdditiveKernel,
-        occupancies: &[Occupancy],
+        occupancies: &[Option<Occupancy>],
         tolerance: f64,
     ) -> Result<Self> {
-        let degree_of: Vec<usize> =
-            kernel.degrees.iter().flat_map(|&d| std::iter::repeat_n(d, d)).collect();
+        let each = kernel.shapes.iter().zip(&kernel.degrees);
+        let shapes: Vec<(Shape, usize)> =
+            each.flat_map(|(&shape, &d)| std::iter::repeat_n((shape, d), d)).collect();
         let views: Vec<Basis> = occupancies
             .par_iter()
-            .zip(&degree_of)
-            .map(|(o, &degree)| Basis::new(kernel.sub_kernel, o, tolerance / (2 * degree) as f64))
+            .zip(&shapes)
+            .map(|(occupancy, &(shape, degree))| match (shape, occupancy) {
+                (Shape::Stationary(kernel), Some(occupancy)) => {
+                    Basis::new(kernel, occupancy, tolerance / (2 * degree) as f64)
+                }
+                _ => Ok(Basis::line()),
+            })
             .collect::<Result<_>>()?;
         Self::assemble(kernel, views, |_, views| products(views, tolerance / 2.0))
     }
@@ -76,6 +85,16 @@ impl FeatureMap {
     /// p, the number of features.
     pub(crate) fn len(&self) -> usize {
         self.blocks.last().map_or(0, |b| b.features.end)
+    }
+
+    /// The share of a sub-kernel's variance that its features leave out at a row: none of a line's.
+    pub(super) fn left_out_share(&self, block: &Block, phi: &[f64]) -> f64 {
+        if self.is_line(block) { 0.0 } else { left_out_share(phi) }
+    }
+
+    /// Whether a sub-kernel is linear.
+    pub(super) fn is_line(&self, block: &Block) -> bool {
+        self.views[block.views.start].is_line()
     }
 
     /// A value per sub-kernel, repeated for each of its features.
@@ -113,6 +132,11 @@ impl FeatureMap {
         Arch::new().dispatch(PullBack { map: self, at, scale, along, less, out: &mut out });
         out
     }
+}
+
+/// 1 − |φ|², which rounding must not make negative.
+fn left_out_share(phi: &[f64]) -> f64 {
+    (1.0 - dot(phi, phi)).max(0.0)
 }
 
 /// Projected rows, and where they lie in the tables of a feature map.

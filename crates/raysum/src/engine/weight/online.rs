@@ -1,12 +1,12 @@
-//! Rows that come later, or go: their statistics are added or taken out at the same θ, at a cost
+//! Updates: the statistics of rows are added or subtracted at the same θ, at a cost
 //! that does not depend on the rows seen before.
 //!
-//! A row that lies where the basis of some view does not reach carries news that its features
-//! cannot express. Such rows are told apart, and the basis is extended for them by features that
-//! are 0 at the rows seen before, to the accuracy of the basis there; so the old statistics stand.
+//! A row outside the basis of some projection has information that its features cannot express.
+//! Such rows are separated, and the basis is extended for them by features that are 0 at earlier
+//! rows, to the accuracy of the basis there, so that the old statistics stay valid.
 
 use super::features::FeatureMap;
-use super::posterior::{WeightPosterior, left_out_share};
+use super::posterior::WeightPosterior;
 use super::{NATS, Weight, in_streams};
 use crate::basis::Occupancy;
 use crate::engine::{
@@ -28,7 +28,7 @@ const RESOLUTION: f64 = 1e-8;
 
 /// The share of a sub-kernel's variance that features may leave out at a row which they express.
 fn negligible_share(prior: &Prior) -> f64 {
-    (NEGLIGIBLE * prior.noise_variance / prior.kernel.total_variance()).max(RESOLUTION)
+    (NEGLIGIBLE * prior.noise_variance / prior.kernel.stationary_variance()).max(RESOLUTION)
 }
 
 /// The statistics of some rows under these features.
@@ -86,13 +86,13 @@ impl WeightPosterior {
         let mut sums = self.statistics().clone();
         match (statistics.filter(|s| s.rows > 0), change) {
             (Some(other), _) => sums.change(other, change)?,
-            // Rows that come alone, in place of all others.
+            // Rows that replace all others.
             (None, Change::Replace) => sums = Statistics::new(self.map.len(), 1),
             (None, _) => {}
         }
         let mut map = Arc::clone(&self.map);
         if !rows.x.is_empty() {
-            // Rows that go were expressed by the features once.
+            // Removed rows were expressed by the features when they were added.
             let change = if change == Change::Remove { change } else { Change::Add };
             if change == Change::Add {
                 (map, sums) = self.extended(rows.x, &sums)?;
@@ -110,7 +110,7 @@ impl WeightPosterior {
         let most = negligible_share(self.prior());
         let beyond = |phi: &[f64]| {
             let mut blocks = self.map.blocks.iter();
-            blocks.any(|block| left_out_share(&phi[block.features.clone()]) > most)
+            blocks.any(|block| self.map.left_out_share(block, &phi[block.features.clone()]) > most)
         };
         let parts = in_streams(rows.len(), 256, 8, Vec::new, |found: &mut Vec<usize>, range| {
             let phi = self.features_of(&rows.block(range.clone())?);
@@ -138,7 +138,7 @@ impl WeightPosterior {
         for block in &self.map.blocks {
             let own = |i: usize| &phi[i * p..][block.features.clone()];
             let beyond: Vec<usize> =
-                (0..x.rows()).filter(|i| left_out_share(own(*i)) > most).collect();
+                (0..x.rows()).filter(|i| self.map.left_out_share(block, own(*i)) > most).collect();
             if beyond.is_empty() {
                 continue;
             }

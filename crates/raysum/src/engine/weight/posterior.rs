@@ -14,6 +14,7 @@ use crate::engine::{
     Prior, RowChanges, Statistics, Tensor, VarianceSlopes,
 };
 use crate::error::{Error, Result};
+use crate::kernel::Shape;
 use crate::linalg::{self, Threads, dot};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -25,7 +26,7 @@ pub(crate) struct WeightPosterior {
     pub(super) map: Arc<FeatureMap>,
     statistics: Statistics,
     solution: Solution,
-    /// Σ, made when components are first asked for.
+    /// Σ, computed on first use of components.
     covariance: OnceLock<Vec<f64>>,
 }
 
@@ -58,7 +59,7 @@ impl WeightPosterior {
         Self::all(map, statistics, prior)?.pop().ok_or(Error::NoTargets)
     }
 
-    /// With its likelihood, for the world outside.
+    /// The posterior with its likelihood.
     pub(super) fn conditioned(self) -> Conditioned {
         (self.log_marginal_likelihood(), Box::new(self))
     }
@@ -107,7 +108,9 @@ impl WeightPosterior {
     fn left_out(&self, phi: &[f64]) -> f64 {
         let blocks = self.map.blocks.iter().zip(&self.prior.kernel.variances);
         blocks
-            .map(|(block, variance)| variance * left_out_share(&phi[block.features.clone()]))
+            .map(|(block, variance)| {
+                variance * self.map.left_out_share(block, &phi[block.features.clone()])
+            })
             .sum()
     }
 
@@ -124,11 +127,6 @@ impl WeightPosterior {
         let mean = |row| dot(row, &self.solution.mean) + self.prior.mean;
         phi.chunks(self.map.len()).map(mean).collect()
     }
-}
-
-/// 1 − |φ|², which rounding must not make negative.
-pub(super) fn left_out_share(phi: &[f64]) -> f64 {
-    (1.0 - dot(phi, phi)).max(0.0)
 }
 
 impl Posterior for WeightPosterior {
@@ -214,7 +212,7 @@ impl Components for WeightPosterior {
                     .zip(own)
                     .map(|(a, phi)| phi * dot(&sigma[a * p + at.start..a * p + at.end], own))
                     .sum();
-                f.variance.push(spread.max(0.0) + variance * left_out_share(own));
+                f.variance.push(spread.max(0.0) + variance * self.map.left_out_share(block, own));
             }
             f
         };
@@ -224,7 +222,7 @@ impl Components for WeightPosterior {
     fn joint_of(&self, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix) {
         let (p, m) = (self.map.len(), x.rows());
         let mut phi = self.features_of(x);
-        let blocks = &self.map.blocks[which.clone()];
+        let (kernel, blocks) = (&self.prior.kernel, &self.map.blocks[which.clone()]);
         let own = blocks.first().map_or(0..0, |first| {
             first.features.start..blocks.last().map_or(0, |last| last.features.end)
         });
@@ -241,17 +239,16 @@ impl Components for WeightPosterior {
                 let (a, b) = (&phi[i * p..(i + 1) * p], &phi[k * p..(k + 1) * p]);
                 // What the basis leaves out keeps its prior covariance, sub-kernel by sub-kernel.
                 let mut left_out = 0.0;
-                for (block, variance) in
-                    blocks.iter().zip(&self.prior.kernel.variances[which.clone()])
-                {
+                for (j, block) in which.clone().zip(blocks) {
+                    let Shape::Stationary(shape) = kernel.shapes[j] else { continue };
                     let f = block.features.clone();
-                    left_out += variance
+                    left_out += kernel.variances[j]
                         * if i == k {
-                            left_out_share(&a[f])
+                            self.map.left_out_share(block, &a[f])
                         } else {
                             let gap = |view: usize| z[view * m + i] - z[view * m + k];
                             let s = block.views.clone().map(|view| gap(view).powi(2)).sum();
-                            self.prior.kernel.sub_kernel.value(s) - dot(&a[f.clone()], &b[f])
+                            shape.value(s) - dot(&a[f.clone()], &b[f])
                         };
                 }
                 let (v, w) = (&whitened[i * p..(i + 1) * p], &whitened[k * p..(k + 1) * p]);

@@ -6,8 +6,9 @@ use crate::engine::ski::grid::Grid;
 use crate::engine::ski::lattice::{self, Lattice};
 use crate::engine::ski::operator::Operator;
 use crate::engine::ski::precondition::Preconditioner;
-use crate::engine::ski::{NAME, SkiOptions};
+use crate::engine::ski::{SkiOptions, system};
 use crate::engine::{Prior, Tensor};
+use crate::kernel::SubKernel;
 use std::sync::{Arc, OnceLock};
 
 type Words<T> = std::result::Result<T, String>;
@@ -60,13 +61,13 @@ impl SkiPosterior {
         let rows = rows.ok_or("the number of rows is none")? as usize;
         let exact_variance = tensors.iter().any(|t| t.name == "positions");
         let (options, seed) = read_settings(Tensor::find(tensors, "settings")?, exact_variance)?;
-        prior.kernel.check_products(NAME).map_err(|e| e.to_string())?;
+        let kernels = system::stationary(prior).map_err(|e| e.to_string())?;
         let mut grids = Vec::new();
         let (mut mean, mut factor) = (Vec::new(), Vec::new());
         let mut width = None;
-        for (j, &degree) in prior.kernel.degrees.iter().enumerate() {
+        for (j, (&degree, kernel)) in prior.kernel.degrees.iter().zip(kernels).enumerate() {
             let take = |name: &str| Tensor::find(tensors, &format!("{name}.{j}"));
-            let grid = read_grid(prior, take("lattices")?, degree)?;
+            let grid = read_grid(kernel, take("lattices")?, degree)?;
             let (own_mean, own_factor) = (take("mean")?, take("factor")?);
             own_mean.check_shape(&[grid.nodes()])?;
             let columns = *own_factor.shape.last().unwrap_or(&0);
@@ -114,7 +115,7 @@ fn read_settings(tensor: &Tensor, exact_variance: bool) -> Words<(SkiOptions, u6
     Ok((options, (whole(4)? as u64) << 32 | whole(5)? as u64))
 }
 
-fn read_grid(prior: &Prior, tensor: &Tensor, degree: usize) -> Words<Grid> {
+fn read_grid(kernel: SubKernel, tensor: &Tensor, degree: usize) -> Words<Grid> {
     tensor.check_shape(&[degree, 3])?;
     let wrong = || format!("array '{}' does not describe a grid", tensor.name);
     let read = |row: &[f64]| -> Option<Lattice> {
@@ -125,7 +126,7 @@ fn read_grid(prior: &Prior, tensor: &Tensor, degree: usize) -> Words<Grid> {
     let lattices: Option<Vec<Lattice>> = tensor.values.chunks(3).map(read).collect();
     let lattices = lattices.ok_or_else(wrong)?;
     lattice::check_size(&lattices).map_err(|_| wrong())?;
-    Ok(Grid::new(prior.kernel.sub_kernel, lattices))
+    Ok(Grid::new(kernel, lattices))
 }
 
 fn read_solver(

@@ -10,11 +10,11 @@
 //! h_j − φ_j'e_j has covariance κ − φ_j'φ_j and none with φ_j'e_j: so f has the covariance that
 //! [`Posterior::joint`](crate::engine::Posterior::joint) gives, inside the data and outside.
 
-use super::{WeightPosterior, left_out_share};
+use super::WeightPosterior;
 use crate::basis::Basis;
 use crate::data::Matrix;
 use crate::engine::Draws;
-use crate::engine::path::{Draw, Path};
+use crate::engine::path::{Draw, Path, Waves};
 use crate::engine::weight::features::{Block, FeatureMap};
 use crate::linalg::{self, Threads, dot};
 
@@ -56,7 +56,7 @@ impl Draws for WeightPosterior {
             for (block, with_path) in self.map.blocks.iter().zip(&mut with_path) {
                 let own = &phi[block.features.clone()];
                 let mut start = block.features.start;
-                if left_out_share(own) > NEGLIGIBLE {
+                if self.map.left_out_share(block, own) > NEGLIGIBLE {
                     with_path.push(i);
                     start += p;
                 }
@@ -82,6 +82,9 @@ impl Draws for WeightPosterior {
 /// e = T'h(u), the coefficients of a path in the basis of its sub-kernel.
 fn coefficients(map: &FeatureMap, block: &Block, path: &Path) -> Vec<f64> {
     let views = &map.views[block.views.clone()];
+    if let Path::Line(slope) = path {
+        return vec![*slope];
+    }
     if let [basis] = views {
         let nodes = basis.node_points();
         let mut values = vec![0.0; nodes.len()];
@@ -92,7 +95,9 @@ fn coefficients(map: &FeatureMap, block: &Block, path: &Path) -> Vec<f64> {
     }
     // Over the product of the views' nodes T' works on each view alone, and so does each wave,
     // which is a product of one factor per view: the grid of nodes is never needed.
-    let waves: Vec<Waves> = views.iter().enumerate().map(|(v, b)| Waves::new(path, v, b)).collect();
+    let Path::Waves(path) = path else { return Vec::new() };
+    let waves: Vec<WavesInBasis> =
+        views.iter().enumerate().map(|(v, b)| WavesInBasis::new(path, v, b)).collect();
     let mut out = vec![0.0; block.products.len()];
     for m in 0..crate::engine::path::WAVES {
         for (out, product) in out.iter_mut().zip(&block.products) {
@@ -108,14 +113,14 @@ fn coefficients(map: &FeatureMap, block: &Block, path: &Path) -> Vec<f64> {
 }
 
 /// T' applied to every wave of a path along one view: real and imaginary parts, M by features.
-struct Waves {
+struct WavesInBasis {
     real: Vec<f64>,
     imaginary: Vec<f64>,
     features: usize,
 }
 
-impl Waves {
-    fn new(path: &Path, view: usize, basis: &Basis) -> Self {
+impl WavesInBasis {
+    fn new(path: &Waves, view: usize, basis: &Basis) -> Self {
         let nodes = basis.node_points();
         let (_, _, transform) = basis.parts();
         let (real, imaginary) = path.along(view, &nodes);

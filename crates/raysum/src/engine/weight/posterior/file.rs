@@ -5,7 +5,7 @@ use crate::basis::Basis;
 use crate::engine::weight::NAME;
 use crate::engine::weight::features::{FeatureMap, Product};
 use crate::engine::{Prior, Statistics, Tensor};
-use crate::kernel::SubKernel;
+use crate::kernel::{Shape, SubKernel};
 use std::sync::Arc;
 
 impl WeightPosterior {
@@ -26,7 +26,7 @@ impl FeatureMap {
     /// The arrays that [`read_map`] needs.
     pub(in crate::engine::weight) fn tensors(&self) -> Vec<Tensor> {
         let mut all = Vec::new();
-        for (view, basis) in self.views.iter().enumerate() {
+        for (view, basis) in self.views.iter().enumerate().filter(|(_, basis)| !basis.is_line()) {
             let (spacing, cells, transform) = basis.parts();
             let (m, r) = (cells.len(), basis.len());
             let cells = cells.iter().map(|c| *c as f64).collect();
@@ -51,8 +51,11 @@ impl FeatureMap {
 /// The feature map of a file, with every size checked.
 fn read_map(prior: &Prior, tensors: &[Tensor]) -> std::result::Result<FeatureMap, String> {
     let kernel = &prior.kernel;
-    let views = (0..kernel.views.rows()).map(|view| {
-        read_basis(kernel.sub_kernel, view, tensors).map_err(|what| format!("view {view}: {what}"))
+    let views = kernel.shapes_of_views().enumerate().map(|(view, shape)| match shape {
+        Shape::Linear => Ok(Basis::line()),
+        Shape::Stationary(kernel) => {
+            read_basis(kernel, view, tensors).map_err(|what| format!("view {view}: {what}"))
+        }
     });
     let views = views.collect::<std::result::Result<_, _>>()?;
     FeatureMap::assemble(kernel, views, |j, views| read_products(j, views, tensors))

@@ -1,0 +1,35 @@
+//! How columns are scaled.
+
+use crate::error::{Error, Result};
+use crate::named;
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
+/// How columns are scaled before anything else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ColumnsScale {
+    /// To mean 0 and standard deviation 1.
+    #[default]
+    Standard,
+    /// By their ranks, to normal scores: for columns with heavy tails or outliers.
+    Ranks,
+}
+
+impl ColumnsScale {
+    /// Every choice with its name.
+    pub const ALL: [(&'static str, ColumnsScale); 2] =
+        [("standard", ColumnsScale::Standard), ("ranks", ColumnsScale::Ranks)];
+
+    /// The name of the choice.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, scale)| *scale == self).map_or("", |(name, _)| name)
+    }
+}
+
+impl FromStr for ColumnsScale {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        named::find("scale of columns", &Self::ALL, name)
+    }
+}

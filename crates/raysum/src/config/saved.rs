@@ -1,0 +1,93 @@
+//! Configurations as model files have them, those of earlier versions included.
+
+use super::{
+    ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, LengthScales, Optimizer,
+    Shrinkage, Term,
+};
+use crate::engine::ski::SkiOptions;
+use crate::kernel::{Shape, SubKernel};
+use crate::project::Directions;
+use serde::Deserialize;
+
+/// Files of format 2 and 3 have the settings of their only term where later ones have `terms`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Terms {
+    Several { terms: Vec<Term> },
+    One(Box<OnlyTerm>),
+}
+
+#[derive(Deserialize)]
+struct OnlyTerm {
+    kernel: SubKernel,
+    degrees: Degrees,
+    directions: Directions,
+    ard: bool,
+    learn_weights: bool,
+    #[serde(default)]
+    learn_directions: bool,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Saved {
+    #[serde(flatten)]
+    terms: Terms,
+    #[serde(default)]
+    prior: LengthScalePrior,
+    #[serde(default)]
+    columns_scale: ColumnsScale,
+    #[serde(default = "no_shrinkage")]
+    shrinkage: Shrinkage,
+    engine: EngineChoice,
+    #[serde(default)]
+    ski: SkiOptions,
+    optimizer: Optimizer,
+    subset: Option<usize>,
+    max_evaluations: Option<usize>,
+    starts: u32,
+    noise_bounds: (f64, f64),
+    seed: u64,
+}
+
+/// Models that were saved before there was shrinkage had none.
+fn no_shrinkage() -> Shrinkage {
+    Shrinkage::None
+}
+
+impl From<OnlyTerm> for Term {
+    fn from(only: OnlyTerm) -> Self {
+        let length_scales = match (only.learn_directions, only.ard) {
+            (true, _) => LengthScales::Directions,
+            (false, true) => LengthScales::Columns,
+            (false, false) => LengthScales::Projections,
+        };
+        let OnlyTerm { kernel, degrees, directions, learn_weights, .. } = only;
+        let kernel = Shape::Stationary(kernel);
+        Term { kernel, degrees, directions, length_scales, learn_weights }
+    }
+}
+
+impl From<Saved> for Config {
+    fn from(saved: Saved) -> Self {
+        let terms = match saved.terms {
+            Terms::Several { terms } => terms,
+            Terms::One(only) => vec![(*only).into()],
+        };
+        let Saved { prior, columns_scale, shrinkage, engine, ski, optimizer, .. } = saved;
+        let Saved { subset, max_evaluations, starts, noise_bounds, seed, .. } = saved;
+        Self {
+            terms,
+            prior,
+            columns_scale,
+            shrinkage,
+            engine,
+            ski,
+            optimizer,
+            subset,
+            max_evaluations,
+            starts,
+            noise_bounds,
+            seed,
+        }
+    }
+}

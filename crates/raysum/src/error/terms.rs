@@ -1,0 +1,52 @@
+//! What is wrong with the terms of a model.
+
+/// Terms that do not make a model.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TermError {
+    /// A model without terms.
+    #[error("a model needs a term at least")]
+    NoTerms,
+    /// Fixed length-scales where there is something to learn, or the other way round.
+    #[error("length-scales are fixed in linear terms, and only there")]
+    FixedScales,
+    /// A kernel for a linear term.
+    #[error("the term '{term}' has no kernel to choose; write 'linear'")]
+    KernelOfLinearTerm {
+        /// The term as it was written.
+        term: String,
+    },
+    /// A preset with an engine of its own, in a sum.
+    #[error(
+        "{term} is a model of its own, not a term of a sum: write the term without -ski, and \
+         choose the ski engine"
+    )]
+    SkiInSum {
+        /// The preset.
+        term: &'static str,
+    },
+    /// A setting of one term for a model that has several.
+    #[error(
+        "the model is a sum of terms, and kernel, degrees, directions, ard and learned weights or \
+         directions are those of one term; write a term's kernel behind it, as in gam:matern52"
+    )]
+    SumOfTerms,
+    /// A setting of projections for the linear model.
+    #[error(
+        "the linear model has no kernel, projections or length-scales to change; choose another \
+         model, or add a term to it, as in linear+gam"
+    )]
+    NothingToChange,
+    /// Learned directions already include a length-scale per column.
+    #[error(
+        "learned directions have lengths of their own in every column, which leaves nothing to \
+         length-scales per column: choose one of both"
+    )]
+    TwoScales,
+    /// `ard` was switched off for projections onto the axes, where it has no effect.
+    #[error(
+        "along the axes every column has a length-scale of its own, with or without ard: leave it \
+         on, or choose other directions"
+    )]
+    ArdAlongAxes,
+}

@@ -1,0 +1,223 @@
+//! Sums of terms, and columns on other scales, as a user of the library sees them.
+
+use super::common::{normals, with};
+use raysum::{ColumnsScale, Config, Dataset, EngineChoice, Fit, Matrix, Model};
+
+/// Rows of three columns, and a target with a trend, a wave and an interaction in it.
+fn table(rows: usize, seed: u64) -> (Matrix, Vec<f64>) {
+    let mut normal = normals(seed, 0);
+    let x = Matrix::from_fn(rows, 3, |_, _| normal());
+    let y = (0..rows)
+        .map(|i| {
+            let (a, b, c) = (x[(i, 0)], x[(i, 1)], x[(i, 2)]);
+            3.0 * a + (2.0 * b).sin() + 0.5 * b * c + 0.1 * normal()
+        })
+        .collect();
+    (x, y)
+}
+
+fn fit(config: &Config, (x, y): &(Matrix, Vec<f64>)) -> Model {
+    config.fit(&Dataset::new(x, y).unwrap()).unwrap()
+}
+
+fn rmse(model: &Model, (x, y): &(Matrix, Vec<f64>)) -> f64 {
+    raysum::metrics::rmse(y, &model.predict_mean(x).unwrap())
+}
+
+/// (X'X/v + λI)⁻¹X'y/v by elimination: ridge regression of the standardised table.
+fn ridge(x: &Matrix, y: &[f64], penalty: f64) -> Vec<f64> {
+    let d = x.columns();
+    let mut system = Matrix::from_fn(d, d + 1, |a, b| {
+        let other = |i: usize| if b < d { x[(i, b)] } else { y[i] };
+        let sum: f64 = (0..x.rows()).map(|i| x[(i, a)] * other(i)).sum();
+        sum + if a == b { penalty } else { 0.0 }
+    });
+    for k in 0..d {
+        for a in (0..d).filter(|a| *a != k) {
+            let factor = system[(a, k)] / system[(k, k)];
+            for b in k..=d {
+                let less = factor * system[(k, b)];
+                system[(a, b)] -= less;
+            }
+        }
+    }
+    (0..d).map(|k| system[(k, d)] / system[(k, k)]).collect()
+}
+
+#[test]
+fn linear_is_ridge_regression() {
+    let (x, y) = table(80, 1);
+    for engine in [EngineChoice::Dense, EngineChoice::Weight] {
+        let config = with(Config::preset("linear").unwrap(), |c| c.engine = engine);
+        let model = fit(&config, &(x.clone(), y.clone()));
+        let h = model.hyperparameters();
+        // f ~ N(0, λ/d x·x') with noise σ²: the penalty is σ²/(λ/d).
+        let penalty = h.noise_variance / h.terms[0].variances[0];
+        let columns = model.column_scales();
+        let target = model.target_scale();
+        let scaled = Matrix::from_fn(80, 3, |i, c| (x[(i, c)] - columns[c].mean) / columns[c].std);
+        let less: Vec<f64> = y.iter().map(|y| (y - target.mean) / target.std - h.mean).collect();
+        let coefficients = ridge(&scaled, &less, penalty);
+        let gradient = model.mean_gradient(&x).unwrap();
+        for (c, coefficient) in coefficients.iter().enumerate() {
+            let expected = coefficient * target.std / columns[c].std;
+            for i in [0, 40, 79] {
+                assert!((gradient[(i, c)] - expected).abs() < 1e-7, "{c}: {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sum_finds_what_its_terms_alone_do_not() {
+    let (train, test) = (table(300, 2), table(400, 3));
+    let error = |name: &str| rmse(&fit(&Config::preset(name).unwrap(), &train), &test);
+    let sum = error("linear+gam+rbf-ard");
+    assert!(sum < 0.2, "{sum}");
+    for name in ["linear", "gam"] {
+        let alone = error(name);
+        assert!(sum < 0.6 * alone, "{name}: {alone}, sum: {sum}");
+    }
+}
+
+#[test]
+fn everything_works_for_sums() {
+    let (train, test) = (table(200, 4), table(50, 5));
+    for (name, engine) in [
+        ("linear+gam:matern52", EngineChoice::Weight),
+        ("linear+gam+dpa-ard", EngineChoice::Weight),
+        ("gam+linear+rbf-ard", EngineChoice::Dense),
+        ("linear+ppr", EngineChoice::Auto),
+    ] {
+        let config = with(Config::preset(name).unwrap(), |c| {
+            (c.engine, c.max_evaluations) = (engine, Some(30));
+        });
+        let mut model = fit(&config, &train);
+        let before = model.predict(&test.0).unwrap();
+        let terms = config.terms.len();
+        assert_eq!(
+            (model.projections().len(), model.hyperparameters().terms.len()),
+            (terms, terms)
+        );
+        // Components and the constant add up to the mean.
+        let parts = model.components(&test.0).unwrap();
+        for i in 0..50 {
+            let sum: f64 = parts.iter().map(|part| part.mean[i]).sum();
+            assert!((model.constant() + sum - before.mean[i]).abs() < 1e-8, "{name}");
+        }
+        // The gradient is that of differences.
+        let gradient = model.mean_gradient(&test.0).unwrap();
+        for c in 0..3 {
+            let moved = |h: f64| {
+                let x =
+                    Matrix::from_fn(50, 3, |i, k| test.0[(i, k)] + if k == c { h } else { 0.0 });
+                model.predict_mean(&x).unwrap()
+            };
+            let (up, down) = (moved(1e-5), moved(-1e-5));
+            for i in 0..50 {
+                let difference = (up[i] - down[i]) / 2e-5;
+                let gap = (difference - gradient[(i, c)]).abs();
+                assert!(gap < 1e-3 * (1.0 + difference.abs()), "{name}, {c}: {difference}");
+            }
+        }
+        // Functions drawn from it have its mean, and samples at rows its spread.
+        let functions = model.functions(400, 1).unwrap();
+        let drawn = functions.evaluate(&test.0).unwrap();
+        for i in 0..50 {
+            let mean = (0..400).map(|s| drawn[(s, i)]).sum::<f64>() / 400.0;
+            let error = (before.latent_variance[i] / 400.0).sqrt();
+            assert!((mean - before.mean[i]).abs() < 5.0 * error + 1e-9, "{name}, {i}");
+        }
+        assert!(model.relevance()[0] > 0.5, "{name}: {:?}", model.relevance());
+        // A file keeps it to the last bit.
+        let bytes = Model::to_bytes([&model]).unwrap();
+        let back = Model::from_bytes(&bytes).unwrap().remove(0);
+        assert_eq!(back.predict(&test.0).unwrap(), before);
+        assert_eq!(
+            (back.config(), back.hyperparameters()),
+            (model.config(), model.hyperparameters())
+        );
+        // Rows that come are as if they had been there.
+        let more = Dataset::new(&test.0, &test.1).unwrap();
+        model.update(&more).unwrap();
+        let all =
+            Matrix::from_fn(
+                250,
+                3,
+                |i, c| {
+                    if i < 200 { train.0[(i, c)] } else { test.0[(i - 200, c)] }
+                },
+            );
+        let y = [train.1.clone(), test.1.clone()].concat();
+        model.remove(&more).unwrap();
+        let after = model.predict(&test.0).unwrap();
+        for (a, b) in after.mean.iter().zip(&before.mean) {
+            assert!((a - b).abs() < 1e-4, "{name}: {a} and {b}");
+        }
+        // Another fit starts from it.
+        let data = Dataset::new(&all, &y).unwrap();
+        let again = Fit::new(&config).start_from(&model).run(&data).unwrap().remove(0);
+        assert!(again.log_marginal_likelihood().is_finite());
+    }
+}
+
+#[test]
+fn shards_of_a_sum_are_the_whole() {
+    let (x, y) = table(300, 6);
+    let config = with(Config::preset("linear+gam").unwrap(), |c| {
+        (c.engine, c.max_evaluations) = (EngineChoice::Weight, Some(20));
+    });
+    let whole = fit(&config, &(x.clone(), y.clone()));
+    let rows = |from: usize| {
+        let x = Matrix::from_fn(100, 3, |i, c| x[(from + i, c)]);
+        (x, y[from..from + 100].to_vec())
+    };
+    let mut merged = whole.clone();
+    let parts: Vec<_> = [0, 100, 200]
+        .map(|from| {
+            let (x, y) = rows(from);
+            whole.part(&Dataset::new(&x, &y).unwrap()).unwrap()
+        })
+        .into();
+    merged.replace(&parts).unwrap();
+    let (a, b) = (whole.predict(&x).unwrap(), merged.predict(&x).unwrap());
+    for (a, b) in a.mean.iter().zip(&b.mean) {
+        assert!((a - b).abs() < 1e-8, "{a} and {b}");
+    }
+}
+
+#[test]
+fn by_ranks_a_monotone_change_of_a_column_changes_nothing() {
+    let (x, y) = table(150, 7);
+    let new = table(30, 8).0;
+    let ranks = with(Config::preset("gam").unwrap(), |c| {
+        (c.columns_scale, c.max_evaluations) = (ColumnsScale::Ranks, Some(20));
+    });
+    let plain = fit(&ranks, &(x.clone(), y.clone()));
+    let bend = |x: &Matrix| {
+        Matrix::from_fn(
+            x.rows(),
+            3,
+            |i, c| if c == 1 { (3.0 * x[(i, c)]).exp() } else { x[(i, c)] },
+        )
+    };
+    let bent = fit(&ranks, &(bend(&x), y.clone()));
+    assert_eq!(plain.hyperparameters(), bent.hyperparameters());
+    assert_eq!(plain.predict(&x).unwrap().mean, bent.predict(&bend(&x)).unwrap().mean);
+    // Slopes are in the column's own units, and a file keeps the scales.
+    let gradient = plain.mean_gradient(&new).unwrap();
+    for c in 0..3 {
+        let at = |h: f64| {
+            let x = Matrix::from_fn(30, 3, |i, k| new[(i, k)] + if k == c { h } else { 0.0 });
+            plain.predict_mean(&x).unwrap()
+        };
+        let (up, down) = (at(1e-7), at(-1e-7));
+        for i in 0..30 {
+            let difference = (up[i] - down[i]) / 2e-7;
+            let gap = (difference - gradient[(i, c)]).abs();
+            assert!(gap < 1e-4 * (1.0 + difference.abs()), "{c}: {difference}");
+        }
+    }
+    let back = Model::from_bytes(&Model::to_bytes([&bent]).unwrap()).unwrap().remove(0);
+    assert_eq!(back.predict(&bend(&new)).unwrap(), bent.predict(&bend(&new)).unwrap());
+}
