@@ -38,6 +38,8 @@ class Config(TypedDict):
     terms: list[Term]
     prior: str
     columns_scale: str
+    target_scale: str
+    noise: str
     shrinkage: str
     engine: str
     ski: Ski
@@ -85,6 +87,7 @@ class Report(TypedDict):
     log_marginal_likelihood: float
     rows: int
     copies: float
+    jacobian: float
     shrinkage: float | None
 
 
@@ -123,7 +126,8 @@ class Description(TypedDict):
     target_names: list[str | None]
     relevance: list[list[float]]
     noise_std: list[float]
-    predicted_noise_std: list[float]
+    noise_relevance: list[list[float]]
+    target_transformation: list[str | None]
     constant: list[float]
     log_marginal_likelihood: list[float]
     likelihood_error: list[float]

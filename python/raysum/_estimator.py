@@ -25,10 +25,12 @@ from .typing import (
     LengthScalePriorName,
     MissingRule,
     ModelName,
+    NoiseName,
     OptimizerName,
     RandomState,
     SkiOptions,
     TableLike,
+    TargetScaleName,
 )
 
 if TYPE_CHECKING:
@@ -85,6 +87,12 @@ class ProjectedAdditiveGPRegressor(
     columns_scale : {"standard", "ranks"}, default="standard"
         How columns are scaled: to mean 0 and standard deviation 1, or by their ranks to normal
         scores, for columns with heavy tails or outliers.
+    target_scale : {"none", "yeo-johnson"}, default="none"
+        How targets are scaled: to mean 0 and standard deviation 1, or by Yeo and Johnson's power
+        transformation (the logarithm where it suits a target above 0 better), for skewed targets.
+    noise : {"constant", "columns"}, default="constant"
+        Whether the level of the noise depends on the columns. With "columns" a second model learns
+        it from errors at held-out rows, and it is kept if it predicts them better than a constant.
     length_scale_prior : {"flat", "log-normal"}, default=None
         The prior of the length-scales: none, or a log-normal one around a value that grows with the
         square root of the number of columns in a kernel. By default the paper's models have none,
@@ -171,7 +179,13 @@ class ProjectedAdditiveGPRegressor(
     noise_std_ : float or ndarray of shape (n_outputs_,)
         Standard deviation of the noise of a row of sample weight 1, in the target's units.
     constant_ : float or ndarray of shape (n_outputs_,)
-        The constant to which the functions are added, in the target's units.
+        The constant to which the functions are added, in the target's units; with a
+        `target_scale`, functions and constant are those of the transformed target, in its standard
+        deviations.
+    target_transformation_ : str or None, or list of them
+        The transformation of the target, with `target_scale="yeo-johnson"`.
+    noise_relevance_ : dict
+        The share of each column in what the noise depends on; empty where it is constant.
     engine_ : str
         The engine that holds the posterior.
     n_iter_ : int or ndarray of shape (n_outputs_,)
@@ -226,6 +240,8 @@ class ProjectedAdditiveGPRegressor(
         learn_weights: bool | None = None,
         learn_directions: bool | None = None,
         columns_scale: ColumnsScaleName = "standard",
+        target_scale: TargetScaleName = "none",
+        noise: NoiseName = "constant",
         length_scale_prior: LengthScalePriorName | None = None,
         shrinkage: Literal["auto", "none"] | float = "auto",
         engine: EngineName | None = None,
@@ -250,6 +266,8 @@ class ProjectedAdditiveGPRegressor(
         self.learn_weights = learn_weights
         self.learn_directions = learn_directions
         self.columns_scale = columns_scale
+        self.target_scale = target_scale
+        self.noise = noise
         self.length_scale_prior = length_scale_prior
         self.shrinkage = shrinkage
         self.engine = engine

@@ -39,7 +39,6 @@ class FittedModel:
 
     _model: _raysum.Model
     _description: Description
-    _noise_stds: list[float]
     #: The terms of each target.
     _terms: list[list[FittedTerm]]
     #: Whether y has two dimensions.
@@ -59,6 +58,8 @@ class FittedModel:
     weights_: Floats
     scale_: float | Floats
     noise_std_: float | Floats
+    noise_relevance_: dict[str, float] | dict[str, Floats]
+    target_transformation_: str | list[str | None] | None
     constant_: float | Floats
     engine_: str
     n_iter_: int | NDArray[np.int_]
@@ -89,9 +90,8 @@ class FittedModel:
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.encoded_names_ = d["column_names"] or [f"x{i}" for i in range(d["columns"])]
-        self._noise_stds = d["predicted_noise_std"]
-        self.n_outputs_ = len(self._noise_stds)
         self.target_names_ = d["target_names"]
+        self.n_outputs_ = len(self.target_names_)
         self._several = self.n_outputs_ > 1 if several is None else several
         self.engine_ = d["engine"]
         evaluations = [report["evaluations"] for report in d["reports"]]
@@ -111,19 +111,30 @@ class FittedModel:
         self.weights_ = self._join([each / each.sum() for each in variances], axis=0)
         self.noise_std_ = self._each(d["noise_std"])
         self.constant_ = self._each(d["constant"])
+        transformations = d["target_transformation"]
+        self.target_transformation_ = transformations if self._several else transformations[0]
         self.log_marginal_likelihood_error_ = self._each(d["likelihood_error"])
         ends = np.cumsum([0, *widths])
-        relevance = np.array(d["relevance"])
         # The encoded columns of a category share one value; an identifier has none.
         groups = [sorted(set(d["groups"][a:b])) for a, b in pairwise(ends)]
-        shares = np.stack([relevance[:, group].sum(axis=1) for group in groups], axis=1)
-        self.feature_importances_ = shares.mean(axis=0)
-        order = np.argsort(-self.feature_importances_, kind="stable")
         labels = names if named and names else [f"x{i}" for i in range(len(widths))]
+        self.feature_importances_, self.relevance_ = self._shares(d["relevance"], groups, labels)
+        # Targets of constant noise have none.
+        of_noise = [each or [0.0] * len(d["relevance"][0]) for each in d["noise_relevance"]]
+        varies = any(d["noise_relevance"])
+        self.noise_relevance_ = self._shares(of_noise, groups, labels)[1] if varies else {}
+
+    def _shares(
+        self, relevance: list[list[float]], groups: list[list[int]], labels: list[str]
+    ) -> tuple[Floats, dict[str, float] | dict[str, Floats]]:
+        """The mean share of each column, and the shares by name, the largest first."""
+        of_targets = np.array(relevance)
+        shares = np.stack([of_targets[:, group].sum(axis=1) for group in groups], axis=1)
+        mean = shares.mean(axis=0)
+        order = np.argsort(-mean, kind="stable")
         if self._several:
-            self.relevance_ = {labels[i]: shares[:, i] for i in order}
-        else:
-            self.relevance_ = {labels[i]: float(shares[0, i]) for i in order}
+            return mean, {labels[i]: shares[:, i] for i in order}
+        return mean, {labels[i]: float(shares[0, i]) for i in order}
 
     def _over_terms(self, of: Callable[[FittedTerm], Floats]) -> Floats:
         """An array of each term, one after another, for each target."""

@@ -7,7 +7,6 @@ from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from . import _checks, _inputs
@@ -280,16 +279,28 @@ class PredictionMixin(FittedModel):
         seed = _inputs.seed(random_state)
         # The draws, and temporary arrays.
         self._require(f"{n_samples} draws", len(x), 2 * int(n_samples))
-        draws = [f.T for f in self._model.functions(x, int(n_samples), seed, prior, threads)]
-        if noise:
-            rng = np.random.default_rng(seed)
-            for drawn, std in zip(draws, self._noise_stds):
-                # In chunks: the same numbers as all at once, without a second large array.
-                step = max(1, 2**20 // int(n_samples))
-                for start in range(0, len(drawn), step):
-                    rows = drawn[start : start + step]
-                    rows += std * rng.standard_normal(rows.shape)
-        return self._join(draws)
+        drawn = self._model.functions(x, int(n_samples), seed, prior, bool(noise), threads)
+        return self._join([values.T for values in drawn])
+
+    def predict_noise(self, X: TableLike) -> Floats:
+        """The standard deviation of the noise at the rows of X, in the target's units.
+
+        It is that of new observations about a function that is known there: the same at all rows,
+        except with `noise="columns"` or a `target_scale`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        noise_std : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Standard deviations.
+        """
+        x, threads = self._ask(X)
+        self._require("predictions", len(x), 2)
+        return self._join(self._model.noise_std(x, threads))
 
     def loo(
         self,
@@ -366,12 +377,11 @@ class PredictionMixin(FittedModel):
         checked = _checks.probabilities(levels)
         rows = self._further_rows(X, y)
         self._require("predictions", len(rows.x), 4)
-        answers = self._model.predict(rows.x, _inputs.threads(self.n_jobs))
-        half_widths = ndtri((1 + checked) / 2)
         shares = []
-        for observed, (mean, std, _) in zip(rows.targets, answers):
-            away = np.abs(observed - mean) / std
-            shares.append(np.array([np.mean(away <= width) for width in half_widths]))
+        for below in self._model.cdf(rows, _inputs.threads(self.n_jobs)):
+            # The level of the smallest central interval with the observation in it.
+            level = np.abs(2 * below - 1)
+            shares.append(np.array([np.mean(level <= checked_level) for checked_level in checked]))
         return Coverage(checked, self._join(shares), len(rows.x))
 
     def log_marginal_likelihood(self) -> float | Floats:

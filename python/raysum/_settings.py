@@ -63,6 +63,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "learn_weights": ["boolean", None],
     "learn_directions": ["boolean", None],
     "columns_scale": [_named("columns_scale")],
+    "target_scale": [_named("target_scale")],
+    "noise": [_named("noise")],
     "length_scale_prior": [_named("length_scale_prior"), None],
     "shrinkage": [StrOptions({"auto", "none"}), Interval(Real, 0, None, closed="left")],
     "engine": [_named("engine"), None],
@@ -108,6 +110,8 @@ def settings(estimator: ProjectedAdditiveGPRegressor) -> Settings:
         "learn_weights": _flag(e.learn_weights),
         "learn_directions": _flag(e.learn_directions),
         "columns_scale": e.columns_scale,
+        "target_scale": e.target_scale,
+        "noise": e.noise,
         "length_scale_prior": e.length_scale_prior,
         "shrinkage": _shrinkage(e.shrinkage),
         "engine": e.engine,
@@ -133,6 +137,8 @@ def parameters(description: _description.Description) -> dict[str, Any]:
     if config["prior"] != usual["prior"]:
         found["length_scale_prior"] = config["prior"]
     found["columns_scale"] = config["columns_scale"]
+    found["target_scale"] = config["target_scale"]
+    found["noise"] = config["noise"]
     # A sum has no changes to its terms.
     if config["terms"] != usual["terms"]:
         found.update(_changes(config["terms"][0], usual["terms"][0]))

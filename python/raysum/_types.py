@@ -38,6 +38,8 @@ class Settings(TypedDict):
     learn_weights: bool | None
     learn_directions: bool | None
     columns_scale: str
+    target_scale: str
+    noise: str
     length_scale_prior: str | None
     shrinkage: str
     engine: str | None

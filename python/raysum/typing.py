@@ -24,10 +24,12 @@ __all__ = [
     "LengthScalePriorName",
     "MissingRule",
     "ModelName",
+    "NoiseName",
     "OptimizerName",
     "RandomState",
     "SkiOptions",
     "TableLike",
+    "TargetScaleName",
 ]
 
 #: An array of 64-bit floats.
@@ -86,6 +88,8 @@ ModelName: TypeAlias = Literal[
     "rpa-1-ski",
 ]
 ColumnsScaleName: TypeAlias = Literal["standard", "ranks"]
+TargetScaleName: TypeAlias = Literal["none", "yeo-johnson"]
+NoiseName: TypeAlias = Literal["constant", "columns"]
 LengthScalePriorName: TypeAlias = Literal["flat", "log-normal"]
 KernelName: TypeAlias = Literal["rbf", "cosine", "matern12", "matern32", "matern52", "imq"]
 DirectionsName: TypeAlias = Literal["axes", "gaussian", "sphere", "diverse", "energy"]

@@ -121,7 +121,7 @@ NOISE = [
     failing(
         "noise-two-targets",
         ValueError,
-        "known noise of rows is that of one target; fit several targets one by one",
+        "noise of rows is that of one target; fit several targets one by one",
         lambda: fit(y=TWO, noise_std=0.1),
     ),
     failing(

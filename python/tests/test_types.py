@@ -34,6 +34,8 @@ def test_the_stub_is_that_of_the_extension(tmp_path, monkeypatch, capsys):
     [
         ("model", raysum.typing.ModelName),
         ("columns_scale", raysum.typing.ColumnsScaleName),
+        ("target_scale", raysum.typing.TargetScaleName),
+        ("noise", raysum.typing.NoiseName),
         ("length_scale_prior", raysum.typing.LengthScalePriorName),
         ("kernel", raysum.typing.KernelName),
         ("directions", raysum.typing.DirectionsName),

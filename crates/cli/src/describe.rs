@@ -1,7 +1,7 @@
 //! Descriptions of a fitted model that several commands print.
 
 use crate::style;
-use raysum::{LengthScales, Model};
+use raysum::{LengthScales, Model, Noise};
 
 /// The engine, for display.
 pub(crate) fn engine(model: &Model) -> String {
@@ -61,6 +61,20 @@ pub(crate) fn likelihood(model: &Model) -> String {
     }
 }
 
+/// The standard deviation of the noise: its range too, where it depends on the columns.
+pub(crate) fn noise(model: &Model) -> String {
+    let usual = style::number(model.noise_std());
+    if !model.noise_varies() {
+        return match model.config().noise {
+            Noise::Constant => usual,
+            Noise::Columns => format!("{usual}, about the same at all rows"),
+        };
+    }
+    let (low, high) = model.noise_std_range();
+    let (low, high) = (style::number(low), style::number(high));
+    format!("{usual} on average, from {low} to {high} at nine rows of ten")
+}
+
 /// A line on solves that did not converge during the search, if there were any.
 pub(crate) fn unconverged(model: &Model) -> String {
     let count = match model.report().unconverged {
@@ -92,16 +106,29 @@ pub(crate) fn mark(model: &Model, targets: usize) -> String {
 
 /// The most relevant columns with bars.
 pub(crate) fn relevance(model: &Model, most: usize) -> String {
-    let order = model.ranking();
-    let top = order.first().map_or(0.0, |&i| model.relevance()[i]);
+    let found = bars(model, model.relevance(), most);
+    found.unwrap_or_else(|| "  none: the prediction is about the same everywhere\n".into())
+}
+
+/// The columns that the noise depends on, if it does.
+pub(crate) fn noise_relevance(model: &Model, most: usize) -> String {
+    let found = bars(model, model.noise_relevance(), most);
+    found.map_or(String::new(), |bars| format!("relevance of the columns for the noise:\n{bars}"))
+}
+
+/// The columns with the largest shares; `None` if there are no shares.
+fn bars(model: &Model, shares: &[f64], most: usize) -> Option<String> {
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    order.sort_by(|a, b| shares[*b].total_cmp(&shares[*a]));
+    let top = order.first().map_or(0.0, |&i| shares[i]);
     if top == 0.0 {
-        return "  none: the prediction is about the same everywhere\n".into();
+        return None;
     }
     let rows: Vec<Vec<String>> = order
         .iter()
         .take(most)
         .map(|&i| {
-            let share = model.relevance()[i];
+            let share = shares[i];
             let bar = style::bar(share / top, 24);
             let padding = " ".repeat(24 - bar.chars().count());
             vec![model.feature_name(i), format!("{:.1} %", 100.0 * share), bar + &padding]
@@ -111,5 +138,5 @@ pub(crate) fn relevance(model: &Model, most: usize) -> String {
     if order.len() > most {
         text += &format!("  … and {} more\n", order.len() - most);
     }
-    text
+    Some(text)
 }

@@ -1,6 +1,6 @@
 //! Scores of predictions on held-out rows.
 
-use raysum::{Prediction, metrics};
+use raysum::{Prediction, Result, metrics};
 use serde::Serialize;
 
 /// Scores, in one unit of the target.
@@ -19,17 +19,17 @@ pub struct Scores {
 impl Scores {
     /// Scores of the target divided by `unit`, its standard deviation in the training rows, so that
     /// squares of very large or very small targets neither overflow nor underflow.
-    pub fn standardised(truth: &[f64], p: &Prediction, unit: f64) -> Self {
+    pub fn standardised(truth: &[f64], p: &Prediction, unit: f64) -> Result<Self> {
         let error: Vec<f64> =
             truth.iter().zip(&p.mean).map(|(t, m)| (t / unit) - (m / unit)).collect();
-        let variance: Vec<f64> = p.std().iter().map(|s| (s / unit).powi(2)).collect();
-        let zero = vec![0.0; error.len()];
-        Self {
-            rmse: metrics::rmse(&error, &zero),
-            nlpd: metrics::nlpd(&error, &zero, &variance),
-            coverage95: metrics::coverage(&error, &zero, &variance, 0.95),
-            crps: metrics::crps(&error, &zero, &variance),
-        }
+        let average = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+        let inside = |below: f64| f64::from(u8::from((0.025..=0.975).contains(&below)));
+        Ok(Self {
+            rmse: metrics::rmse(&error, &vec![0.0; error.len()]),
+            nlpd: -average(p.log_density(truth)?) - unit.ln(),
+            coverage95: average(p.cdf(truth)?.into_iter().map(inside).collect()),
+            crps: average(p.crps(truth)?.into_iter().map(|score| score / unit).collect()),
+        })
     }
 
     /// The same scores in the target's own units.

@@ -146,7 +146,7 @@ fn record(
     Ok(Record {
         key: key.clone(),
         columns: x.columns(),
-        scores: Scores::standardised(truth, &prediction, unit),
+        scores: Scores::standardised(truth, &prediction, unit)?,
         log_marginal_likelihood: model.log_marginal_likelihood(),
         noise_std: model.noise_std() / unit,
         evaluations: model.report().evaluations,

@@ -206,7 +206,8 @@ impl Model {
             "target_names": each(|m| json!(m.target_name())),
             "relevance": each(|m| json!(m.relevance())),
             "noise_std": each(|m| json!(m.noise_std())),
-            "predicted_noise_std": each(|m| json!(m.predicted_noise_std())),
+            "noise_relevance": each(|m| json!(m.noise_relevance())),
+            "target_transformation": each(|m| json!(m.target_transformation())),
             "constant": each(|m| json!(m.constant())),
             "log_marginal_likelihood": each(|m| json!(m.log_marginal_likelihood())),
             "likelihood_error": each(|m| json!(m.likelihood_error())),
@@ -316,7 +317,8 @@ impl Model {
         all.into_iter().map(|(mean, cov)| Ok((array(py, mean), array_2d(py, cov)?))).collect()
     }
 
-    /// Functions drawn from the posterior or the prior at the rows: one row per function.
+    /// Functions drawn from the posterior or the prior at the rows, with or without noise: one row
+    /// per function.
     fn functions<'py>(
         &self,
         py: Python<'py>,
@@ -324,6 +326,7 @@ impl Model {
         count: usize,
         seed: u64,
         prior: bool,
+        noise: bool,
         threads: usize,
     ) -> PyResult<Vec<Array2<'py>>> {
         let x = matrix(&x)?;
@@ -333,7 +336,7 @@ impl Model {
             } else {
                 model.functions(count, seed)?
             };
-            functions.evaluate(x)
+            if noise { functions.observe(x, seed) } else { functions.evaluate(x) }
         })?;
         all.into_iter().map(|f| array_2d(py, f)).collect()
     }
@@ -362,6 +365,28 @@ impl Model {
         let x = matrix(&x)?;
         let all = self.each(py, threads, |model| model.mean_gradient(x))?;
         all.into_iter().map(|slopes| array_2d(py, slopes)).collect()
+    }
+
+    /// The standard deviation of the noise at each row.
+    fn noise_std<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        threads: usize,
+    ) -> PyResult<Vec<Array<'py>>> {
+        let x = matrix(&x)?;
+        let all = self.each(py, threads, |model| model.noise_std_at(x))?;
+        Ok(all.into_iter().map(|std| array(py, std)).collect())
+    }
+
+    /// The predicted probability of a value below the one observed, for each target at each row.
+    fn cdf<'py>(&self, py: Python<'py>, rows: Rows, threads: usize) -> PyResult<Vec<Array<'py>>> {
+        let all = rows.borrow(py, true, |data| {
+            self.by_target(py, threads, data, |model, data| {
+                model.predict(data.x())?.cdf(data.targets()[0])
+            })
+        })?;
+        Ok(all.into_iter().map(|below| array(py, below)).collect())
     }
 
     /// Leave-one-out mean and standard deviation at each training row.

@@ -5,8 +5,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use raysum::limits::{MAX_PROBES, MAX_SUB_KERNELS, MIN_GRID_POINTS, MIN_PROBES, MIN_SUBSET_ROWS};
 use raysum::{
-    ColumnsScale, Config, ConfigPatch, Directions, EngineChoice, Error, LengthScalePrior,
-    Optimizer, Result, SubKernel,
+    ColumnsScale, Config, ConfigPatch, Directions, EngineChoice, Error, LengthScalePrior, Noise,
+    Optimizer, Result, SubKernel, TargetScale,
 };
 use serde_json::json;
 use std::collections::HashMap;
@@ -24,6 +24,8 @@ pub(crate) struct Settings {
     learn_weights: Option<bool>,
     learn_directions: Option<bool>,
     columns_scale: String,
+    target_scale: String,
+    noise: String,
     length_scale_prior: Option<String>,
     shrinkage: String,
     engine: Option<String>,
@@ -69,6 +71,8 @@ impl Settings {
             learn_weights: self.learn_weights,
             learn_directions: self.learn_directions,
             columns_scale: parsed(Some(&self.columns_scale))?,
+            target_scale: parsed(Some(&self.target_scale))?,
+            noise: parsed(Some(&self.noise))?,
             prior: parsed(self.length_scale_prior.as_deref())?,
             shrinkage: parsed(Some(&self.shrinkage))?,
             engine: parsed(self.engine.as_deref())?,
@@ -104,6 +108,8 @@ pub(crate) fn names() -> HashMap<&'static str, Vec<&'static str>> {
         ("directions", firsts(&Directions::ALL)),
         ("engine", firsts(&EngineChoice::ALL)),
         ("columns_scale", firsts(&ColumnsScale::ALL)),
+        ("target_scale", firsts(&TargetScale::ALL)),
+        ("noise", firsts(&Noise::ALL)),
         ("length_scale_prior", firsts(&LengthScalePrior::ALL)),
         ("optimizer", firsts(&Optimizer::ALL)),
     ])

@@ -1,16 +1,18 @@
 //! The configuration of a model and its fit.
 
-mod columns_scale;
 mod degrees;
+mod noise;
 mod patch;
 mod presets;
 mod saved;
+mod scales;
 mod shrinkage;
 mod term;
 
-pub use columns_scale::ColumnsScale;
 pub use degrees::Degrees;
+pub use noise::Noise;
 pub use patch::ConfigPatch;
+pub use scales::{ColumnsScale, TargetScale};
 pub use shrinkage::Shrinkage;
 pub use term::{LengthScalePrior, LengthScales, Term};
 
@@ -97,6 +99,10 @@ pub struct Config {
     pub prior: LengthScalePrior,
     /// How columns are scaled.
     pub columns_scale: ColumnsScale,
+    /// How targets are scaled.
+    pub target_scale: TargetScale,
+    /// What the noise depends on.
+    pub noise: Noise,
     /// Shrinkage of length-scales.
     pub shrinkage: Shrinkage,
     /// Inference engine.

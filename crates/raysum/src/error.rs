@@ -64,7 +64,7 @@ pub enum Error {
         rule: &'static str,
     },
     /// Known noise is that of one target.
-    #[error("known noise of rows is that of one target; fit several targets one by one")]
+    #[error("noise of rows is that of one target; fit several targets one by one")]
     NoiseOfTargets,
     /// Data with another number of targets than a model has.
     #[error("{found} targets given, but {expected} expected")]
@@ -257,6 +257,12 @@ pub enum Error {
     Unsupported {
         /// The engine.
         engine: &'static str,
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// What there is only in the units of a target that is not transformed.
+    #[error("a model with a target scale has no {what}; fit it with the target scale none")]
+    TransformedTarget {
         /// What was asked for.
         what: &'static str,
     },

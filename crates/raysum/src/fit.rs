@@ -4,6 +4,7 @@ mod conditioning;
 mod directions;
 mod evaluator;
 mod held_out;
+mod noise;
 mod progress;
 mod roughness;
 mod schedule;
@@ -19,12 +20,13 @@ use crate::checkpoint::{Checkpoint, Fingerprint};
 use crate::config::Config;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::model::Model;
-use crate::parameters::{Freedom, Hyperparameters};
+use crate::model::{Model, NoiseLevels};
+use crate::parameters::{Freedom, Hyperparameters, Parameters};
 use crate::project::Projections;
-use progress::Tracker;
-use schedule::Schedule;
+use progress::{Place, Tracker};
+use schedule::{Found, Schedule};
 use search::Search;
+use std::sync::Arc;
 use training::Training;
 
 /// Builder of a fit: a configuration, and options of the search.
@@ -52,7 +54,11 @@ pub struct Fit<'a, 'p> {
     start: Option<&'a Hyperparameters>,
     projections: Option<Vec<Projections>>,
     freedom: Option<Freedom>,
+    /// The levels of noise of the model that the fit starts from.
+    levels: Option<Arc<NoiseLevels>>,
     shared: bool,
+    /// Its place among the searches of a larger fit.
+    place: Place,
     progress: Option<&'a mut ProgressFn<'p>>,
     checkpoint: Option<&'a mut Checkpoint>,
 }
@@ -73,7 +79,9 @@ impl<'a, 'p> Fit<'a, 'p> {
             start: None,
             projections: None,
             freedom: None,
+            levels: None,
             shared: false,
+            place: Place { target: 0, index: 0, count: 1 },
             progress: None,
             checkpoint: None,
         }
@@ -86,11 +94,12 @@ impl<'a, 'p> Fit<'a, 'p> {
     }
 
     /// Starts where another fit ended: at its hyperparameters, along its projections, and with the
-    /// shrinkage that it found.
+    /// shrinkage and the levels of noise that it found.
     pub fn start_from(self, model: &'a Model) -> Self {
         let freedom = Some(Freedom::of_width(model.report().shrinkage));
         let projections = Some(model.projections().to_vec());
-        Self { start: Some(model.hyperparameters()), projections, freedom, ..self }
+        let (start, levels) = (Some(model.hyperparameters()), model.noise.clone());
+        Self { start, projections, freedom, levels, ..self }
     }
 
     /// Takes these projections, those of each term, in place of those that the configuration's seed
@@ -123,26 +132,51 @@ impl<'a, 'p> Fit<'a, 'p> {
     pub fn run(mut self, data: &Dataset<'_>) -> Result<Vec<Model>> {
         let mut models = Vec::new();
         let groups = start::groups(data, self.shared);
-        for (place, data) in groups.iter().enumerate() {
-            let mut training = Training::new(self.config, data)?;
-            let parameters = start::parameters(self.config, self.projections.as_deref(), data)?;
-            let first = match self.start {
-                Some(h) => parameters.theta(h)?,
-                None => parameters.start(),
+        // A search, and with noise that varies two more: for its levels, and with them.
+        let searches = if self.learns_noise() { 3 } else { 1 };
+        let whole = self.place;
+        for (target, data) in groups.iter().enumerate() {
+            self.place = Place {
+                target,
+                index: (whole.index * groups.len() + target) * searches,
+                count: whole.count * groups.len() * searches,
             };
-            training.allow(&parameters.prior_at(&first));
-            if let Some(checkpoint) = &mut self.checkpoint {
-                let settings = (self.config, self.freedom);
-                checkpoint.begin(Fingerprint::of_fit(settings, data, &first)?)?;
+            let mut training = Training::new(self.config, data)?;
+            if let Some(levels) = &self.levels {
+                training.take_levels(levels)?;
             }
-            let progress = self.progress.as_deref_mut();
-            let tracker = Tracker::new(progress, training.len(), (place, groups.len()));
-            let search = Search::new(self.config, tracker, self.checkpoint.as_deref_mut());
-            let schedule =
-                Schedule::new(self.config, &training, self.start.is_some(), self.freedom);
-            let found = schedule.run(search, &training, &parameters, &first)?;
-            models.extend(conditioning::condition(self.config, &training, &found)?);
+            let parameters = start::parameters(self.config, self.projections.as_deref(), data)?;
+            let found = self.search(&mut training, data, &parameters, self.start)?;
+            let of_group =
+                conditioning::condition(self.config, &training, &found, self.levels.as_ref())?;
+            models.extend(match self.learns_noise() {
+                true => self.with_levels(training, data, found, of_group)?,
+                false => of_group,
+            });
         }
         Ok(models)
+    }
+
+    /// Searches hyperparameters for some rows.
+    fn search(
+        &mut self,
+        training: &mut Training<'_>,
+        data: &Dataset<'_>,
+        parameters: &Parameters,
+        start: Option<&Hyperparameters>,
+    ) -> Result<Found> {
+        let first = match start {
+            Some(h) => parameters.theta(h)?,
+            None => parameters.start(),
+        };
+        training.allow(&parameters.prior_at(&first));
+        if let Some(checkpoint) = &mut self.checkpoint {
+            let settings = (self.config, self.freedom);
+            checkpoint.begin(Fingerprint::of_fit(settings, data, &first)?)?;
+        }
+        let tracker = Tracker::new(self.progress.as_deref_mut(), training.len(), self.place);
+        let search = Search::new(self.config, tracker, self.checkpoint.as_deref_mut());
+        let schedule = Schedule::new(self.config, training, start.is_some(), self.freedom);
+        schedule.run(search, training, parameters, &first)
     }
 }

@@ -29,7 +29,7 @@ mod views;
 pub use checkpoint::Checkpoint;
 pub use config::{
     ColumnsScale, Config, ConfigPatch, Degrees, EngineChoice, LengthScalePrior, LengthScales,
-    Optimizer, Shrinkage, Term,
+    Noise, Optimizer, Shrinkage, TargetScale, Term,
 };
 pub use data::{Dataset, Labels, Matrix, MatrixRef, RowStore};
 pub use engine::ski::SkiOptions;

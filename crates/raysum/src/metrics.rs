@@ -31,13 +31,17 @@ pub fn coverage(truth: &[f64], mean: &[f64], variance: &[f64], level: f64) -> f6
 /// Mean continuous ranked probability score of Gaussians (Gneiting and Raftery 2007, eq. 21);
 /// lower is better, in the target's units.
 pub fn crps(truth: &[f64], mean: &[f64], variance: &[f64]) -> f64 {
-    let normal = Normal::standard();
     average(truth.iter().zip(mean).zip(variance).map(|((t, m), v)| {
         let std = v.sqrt();
-        let z = (t - m) / std;
-        let spread = 1.0 / std::f64::consts::PI.sqrt();
-        std * (z * (2.0 * normal.cdf(z) - 1.0) + 2.0 * normal.pdf(z) - spread)
+        std * crps_of_standard((t - m) / std)
     }))
+}
+
+/// The score of the standard normal distribution at z.
+pub(crate) fn crps_of_standard(z: f64) -> f64 {
+    let normal = Normal::standard();
+    let spread = 1.0 / std::f64::consts::PI.sqrt();
+    z * (2.0 * normal.cdf(z) - 1.0) + 2.0 * normal.pdf(z) - spread
 }
 
 /// z such that a standard normal lies in [−z, z] with probability `level`.

@@ -1,23 +1,28 @@
 //! The fitted model: predictions and explanations, in the user's units.
 
+mod components;
 mod description;
 mod extrapolation;
 mod functions;
 mod gradient;
 mod joint;
+mod noise;
+mod prediction;
 mod relevance;
 
+pub use components::Component;
 pub use functions::Functions;
+pub(crate) use noise::NoiseLevels;
+pub use prediction::Prediction;
 
 use crate::config::Config;
 use crate::data::{Dataset, Matrix, MatrixRef, check_noise_std};
 use crate::engine::{Marginals, Mergeable, Observations, Posterior, Prior};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::metrics::two_sided_quantile;
 use crate::parameters::Hyperparameters;
 use crate::project::Projections;
-use crate::scale::{Scaler, Standard, StandardRows};
+use crate::scale::{Power, Scaler, Standard, StandardRows};
 use crate::schema::Schema;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -32,7 +37,7 @@ const BLOCK: usize = 128;
 pub struct FitReport {
     /// Training rows.
     pub rows: usize,
-    /// log p(y | X) of the standardised target, without the noise prior.
+    /// log p(y | X) of the target in standard deviations, without the noise prior.
     pub log_marginal_likelihood: f64,
     /// Evaluations of value and gradient, over all starts.
     pub evaluations: usize,
@@ -52,59 +57,9 @@ pub struct FitReport {
     /// The correction of the log marginal likelihood for copies of rows.
     #[serde(default)]
     pub copies: f64,
-}
-
-/// Predictions at some rows, in the target's units.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Prediction {
-    /// The mean.
-    pub mean: Vec<f64>,
-    /// Variance of a new observation y: that of f plus the noise.
-    pub variance: Vec<f64>,
-    /// Variance of the function f.
-    pub latent_variance: Vec<f64>,
-    /// Kept beside its square, which may be out of range for huge or tiny units.
-    std: Vec<f64>,
-}
-
-impl Prediction {
-    /// From means and standard deviations of a new observation and of f.
-    pub fn new(mean: Vec<f64>, std: Vec<f64>, latent_std: &[f64]) -> Self {
-        let square = |s: &f64| (s * s).min(f64::MAX);
-        Self {
-            variance: std.iter().map(square).collect(),
-            latent_variance: latent_std.iter().map(square).collect(),
-            mean,
-            std,
-        }
-    }
-
-    /// Standard deviation of a new observation.
-    pub fn std(&self) -> Vec<f64> {
-        self.std.clone()
-    }
-
-    /// Equal-tailed interval of a new observation with probability `level`: lower and upper ends.
-    pub fn interval(&self, level: f64) -> Result<(Vec<f64>, Vec<f64>)> {
-        if !(level > 0.0 && level < 1.0) {
-            let rule = "between 0 and 1".into();
-            return Err(Error::OutOfRange { name: "the level", value: level, rule });
-        }
-        let z = two_sided_quantile(level);
-        let pairs = self.mean.iter().zip(&self.std);
-        // Ends are limited to the largest float.
-        let end = |v: f64| v.clamp(f64::MIN, f64::MAX);
-        Ok(pairs.map(|(m, s)| (end(m - z * s), end(m + z * s))).unzip())
-    }
-}
-
-/// One sub-kernel's function f_j at some rows, in the target's units (without the mean).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Component {
-    /// The mean of f_j.
-    pub mean: Vec<f64>,
-    /// The variance of f_j.
-    pub variance: Vec<f64>,
+    /// The part of it that makes up for the target scale: the logarithm of the Jacobian.
+    #[serde(default)]
+    pub jacobian: f64,
 }
 
 /// A fitted model. It contains what predictions need, not the training data. A clone shares
@@ -117,6 +72,8 @@ pub struct Model {
     pub(crate) projections: Vec<Projections>,
     pub(crate) hyperparameters: Hyperparameters,
     pub(crate) posterior: Arc<dyn Posterior>,
+    /// The level of the noise at each row, if it depends on the columns.
+    pub(crate) noise: Option<Arc<NoiseLevels>>,
     pub(crate) report: FitReport,
     pub(crate) relevance: Vec<f64>,
     /// The number of the original column of each column of X, in order.
@@ -145,6 +102,7 @@ impl Model {
             projections,
             hyperparameters,
             posterior: posterior.into(),
+            noise: None,
             report,
             relevance: Vec::new(),
             groups: Vec::new(),
@@ -173,6 +131,17 @@ impl Model {
         self.scaler.y
     }
 
+    /// What the transformation of the target is called, with its exponent, if there is one.
+    pub fn target_transformation(&self) -> Option<String> {
+        self.scaler.power.as_ref().map(Power::name)
+    }
+
+    /// The unit of [components](Model::components) and of the constant: the target's standard
+    /// deviation, or 1 where they are those of the transformed target.
+    pub fn function_unit(&self) -> f64 {
+        self.scaler.unit()
+    }
+
     /// The projections of each term.
     pub fn projections(&self) -> &[Projections] {
         &self.projections
@@ -188,7 +157,7 @@ impl Model {
         &self.report
     }
 
-    /// log p(y | X) of the standardised target, without the noise prior.
+    /// log p(y | X) of the target in standard deviations, without the noise prior.
     pub fn log_marginal_likelihood(&self) -> f64 {
         self.report.log_marginal_likelihood
     }
@@ -217,14 +186,14 @@ impl Model {
     /// were given it is [`Model::predicted_noise_std`].
     pub fn noise_std(&self) -> f64 {
         let variance = self.hyperparameters.noise_variance * self.scaler.reported_noise;
-        variance.sqrt() * self.scaler.y.std
+        self.noise_std_of(variance * self.average_level())
     }
 
     /// Standard deviation of the noise that predictions have, in the target's units: the
     /// average over the training rows.
     pub fn predicted_noise_std(&self) -> f64 {
         let variance = self.hyperparameters.noise_variance * self.scaler.average_noise;
-        variance.sqrt() * self.scaler.y.std
+        self.noise_std_of(variance * self.average_level())
     }
 
     /// How much each original column matters: half the mean squared change of the prediction when
@@ -305,6 +274,10 @@ impl Model {
     pub fn predict_mean<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Vec<f64>> {
         let x = self.check(x)?;
         require(x, "predictions", &[&[x.rows(), 4]])?;
+        if self.scaler.power.is_some() {
+            // The mean depends on the spread too.
+            return Ok(self.predict(x)?.mean);
+        }
         let blocks = self.by_block(x, |rows| self.posterior.mean(rows))?;
         let mean = blocks.into_iter().flatten().map(|m| self.scaler.undo_mean(m));
         let mean: Vec<f64> = mean.collect();
@@ -319,7 +292,7 @@ impl Model {
         let x = self.check(x)?;
         require(x, "predictions", &[&[x.rows(), 10]])?;
         let blocks = self.by_block(x, |rows| self.posterior.marginals(rows))?;
-        self.in_units(&join(blocks), None)
+        self.in_units(x, &join(blocks), None)
     }
 
     /// Like [`Model::predict`], for rows whose noise is known: their standard deviations, in the
@@ -330,27 +303,49 @@ impl Model {
         noise_std: &[f64],
     ) -> Result<Prediction> {
         let x = self.check(x)?;
+        self.check_untransformed("known noise")?;
         check_noise_std(x.rows(), noise_std)?;
         require(x, "predictions", &[&[x.rows(), 12]])?;
         let blocks = self.by_block(x, |rows| self.posterior.marginals(rows))?;
         let known: Vec<f64> = noise_std.iter().map(|s| self.scaler.y.scaled_square(*s)).collect();
-        self.in_units(&join(blocks), Some(&known))
+        self.in_units(x, &join(blocks), Some(&known))
     }
 
-    /// In the target's units; a new observation has the noise σ², and what is known of each row's.
-    fn in_units(&self, f: &Marginals, known_noise: Option<&[f64]>) -> Result<Prediction> {
-        let unit = self.scaler.y.std;
-        let found = self.prior().noise_variance * self.scaler.average_noise;
-        let noise = |i: usize| found + known_noise.map_or(0.0, |s| s[i]);
-        let mean: Vec<f64> = f.mean.iter().map(|m| self.scaler.undo_mean(*m)).collect();
-        let std = |(i, v): (usize, &f64)| (v + noise(i)).sqrt() * unit;
-        let std: Vec<f64> = f.variance.iter().enumerate().map(std).collect();
+    /// In the target's units; a new observation has the noise of its row, and what is known of it.
+    fn in_units(
+        &self,
+        x: MatrixRef<'_>,
+        f: &Marginals,
+        known_noise: Option<&[f64]>,
+    ) -> Result<Prediction> {
+        let levels = self.noise_levels(x)?;
+        let noise = |i: usize| {
+            self.noise_variance(levels.as_deref(), i) + known_noise.map_or(0.0, |s| s[i])
+        };
+        let spread: Vec<f64> =
+            f.variance.iter().enumerate().map(|(i, v)| (v + noise(i)).sqrt()).collect();
+        let in_units = |(mean, std): (&f64, &f64)| self.scaler.undo_moments(*mean, *std);
+        let (mean, std): (Vec<f64>, Vec<f64>) =
+            f.mean.par_iter().zip(&spread).map(in_units).unzip();
         let finite = |(m, s): (&f64, &f64)| m.is_finite() && s.is_finite();
         if let Some(row) = mean.iter().zip(&std).position(|pair| !finite(pair)) {
             return Err(Error::NotFinitePrediction { row });
         }
-        let latent: Vec<f64> = f.variance.iter().map(|v| v.sqrt() * unit).collect();
-        Ok(Prediction::new(mean, std, &latent))
+        let latent = f.mean.par_iter().zip(&f.variance);
+        let latent = latent.map(|(mean, v)| self.scaler.undo_moments(*mean, v.sqrt()).1);
+        let prediction = Prediction::new(mean, std, &latent.collect::<Vec<f64>>());
+        Ok(match self.scaler.power {
+            Some(power) => prediction.transformed(power, f.mean.clone(), spread),
+            None => prediction,
+        })
+    }
+
+    /// Fails if the target is transformed: then there is no such result in its units.
+    fn check_untransformed(&self, what: &'static str) -> Result<()> {
+        match self.scaler.power {
+            Some(_) => Err(Error::TransformedTarget { what }),
+            None => Ok(()),
+        }
     }
 
     /// Leave-one-out predictions of the training rows, in closed form
@@ -363,43 +358,27 @@ impl Model {
         let y = self.observations(data)?;
         let loo = self.ability(self.posterior.leave_one_out(), "leave-one-out predictions")?;
         let loo = loo.without_each(&rows, &y)?;
-        self.in_units(&loo, y.noise.as_deref())
+        let known = y.noise.as_ref().map(|_| self.known_noise(data));
+        self.in_units(x, &loo, known.as_deref())
+    }
+
+    /// The known noise of each row, standardised.
+    fn known_noise(&self, data: &Dataset<'_>) -> Vec<f64> {
+        let known = data.noise_std().unwrap_or_default();
+        known.iter().map(|s| self.scaler.y.scaled_square(*s)).collect()
     }
 
     /// The observations of the data, standardised like the training rows.
     pub(crate) fn observations(&self, data: &Dataset<'_>) -> Result<Observations> {
         data.check_targets(1)?;
-        Ok(Observations::standardised(data, std::slice::from_ref(&self.scaler)))
-    }
-
-    /// Each sub-kernel's function at the rows of `x`; together with the constant they sum to the
-    /// predicted mean.
-    pub fn components<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Vec<Component>> {
-        let x = self.check(x)?;
-        let sub_kernels = self.prior().kernel.all().len();
-        require(x, "components", &[&[x.rows(), 4, sub_kernels + 1]])?;
-        let components = self.ability(self.posterior.components(), "components")?;
-        let blocks = self.by_block(x, |rows| components.marginals_of_each(rows))?;
-        let mut parts: Vec<Vec<Marginals>> =
-            self.prior().kernel.degrees.iter().map(|_| Vec::new()).collect();
-        for block in blocks {
-            for (part, marginals) in parts.iter_mut().zip(block) {
-                part.push(marginals);
-            }
+        if data.noise_std().is_some() {
+            self.check_untransformed("known noise")?;
         }
-        let component = |part| {
-            let f = join(part);
-            Component {
-                mean: f.mean.iter().map(|m| m * self.scaler.y.std).collect(),
-                variance: f.variance.iter().map(|v| self.scaler.undo_variance(*v)).collect(),
-            }
-        };
-        Ok(parts.into_iter().map(component).collect())
-    }
-
-    /// The constant that components are added to, in the target's units.
-    pub fn constant(&self) -> f64 {
-        self.scaler.undo_mean(self.prior().mean)
+        let mut all = Observations::standardised(data, std::slice::from_ref(&self.scaler));
+        if let Some(noise) = &self.noise {
+            noise.apply(data.x(), &mut all)?;
+        }
+        Ok(all)
     }
 
     /// Gradient of the predicted mean with respect to each column of X, one row per row of `x`.
@@ -411,8 +390,12 @@ impl Model {
             data.extend(block.into_row_major());
         }
         let gradient = Matrix::from_row_major(x.rows(), x.columns(), data)?;
-        let unit = self.scaler.y.std;
-        self.per_unit(gradient, x, |slope, along| slope * unit * along)
+        let unit = self.scaler.unit();
+        let gradient = self.per_unit(gradient, x, |slope, along| slope * unit * along)?;
+        match &self.scaler.power {
+            Some(power) => self.gradient_through(power, gradient, x),
+            None => Ok(gradient),
+        }
     }
 
     /// Gradient of the mean with respect to x, both standardised.

@@ -12,7 +12,7 @@ use crate::engine::{Change, Mergeable, Observations, Rows, Statistics, Tensor};
 use crate::error::{Error, Result};
 use crate::file::checksum;
 use crate::model::Model;
-use crate::scale::{Ranks, Standard, StandardRows};
+use crate::scale::{Power, Ranks, Standard, StandardRows};
 use std::collections::{HashMap, HashSet};
 
 /// The statistics of a shard of rows, for [`Model::merge`].
@@ -25,6 +25,8 @@ pub struct Part {
     /// The smallest and the largest value of each column; empty without rows, and in files of
     /// earlier versions.
     pub(crate) ranges: Vec<(f64, f64)>,
+    /// What its rows add to the logarithm of the Jacobian of the target scale.
+    pub(crate) jacobian: f64,
     pub(crate) statistics: Option<Statistics>,
     /// The rows that the statistics do not include, unchanged.
     pub(crate) x: Matrix,
@@ -61,7 +63,8 @@ impl Model {
     pub fn remove(&mut self, data: &Dataset<'_>) -> Result<()> {
         let x = StandardRows::new(self.check(data.x())?, &self.scaler);
         let rows = Rows { x: &x, observations: &self.observations(data)? };
-        let removed = self.change(None, &rows, Change::Remove, data.rows() as u64);
+        let seen = (data.rows() as u64, self.scaler.log_jacobian(data.targets()[0]));
+        let removed = self.change(None, &rows, Change::Remove, seen);
         removed.map_err(|error| match error {
             // More was removed than was added.
             Error::NotPositiveDefinite { .. } => Error::NotTrainingRows { row: None },
@@ -91,6 +94,7 @@ impl Model {
             fingerprint: self.fingerprint(),
             identity: identity(data)?,
             ranges: Standard::ranges(data.x())?,
+            jacobian: self.scaler.log_jacobian(data.targets()[0]),
             statistics,
             x: x.gather(&rest)?,
             observations: observations.gather(&rest),
@@ -149,8 +153,13 @@ impl Model {
         tensors.push(Tensor::new("theta", vec![2], theta));
         let scales = self.scaler.x.iter().chain([&self.scaler.y]).flat_map(|s| [s.mean, s.std]);
         let ranks = self.scaler.ranks.iter().flatten().flat_map(Ranks::numbers);
-        let scales: Vec<f64> = scales.chain(ranks).collect();
+        let power = self.scaler.power.iter().flat_map(Power::numbers);
+        let scales: Vec<f64> = scales.chain(ranks).chain(power).collect();
         tensors.push(Tensor::new("scales", vec![scales.len()], scales));
+        if let Some(noise) = &self.noise {
+            tensors.extend(noise.model.posterior.tensors());
+            tensors.push(Tensor::new("noise", vec![2], vec![noise.centre, noise.strength]));
+        }
         let bytes: Vec<Vec<u8>> = tensors.iter().map(Tensor::bytes).collect();
         let kernels: Vec<&str> = self.config.terms.iter().map(|term| term.kernel.name()).collect();
         let arrays =
@@ -182,8 +191,8 @@ impl Model {
         let x = StandardRows::new((&x).into(), &self.scaler);
         let observations = Observations::joined(parts.iter().map(|part| &part.observations));
         let rows = Rows { x: &x, observations: &observations };
-        let count = parts.iter().map(Part::rows).sum();
-        self.change(statistics.as_ref(), &rows, change, count)?;
+        let seen = (parts.iter().map(Part::rows).sum(), parts.iter().map(|p| p.jacobian).sum());
+        self.change(statistics.as_ref(), &rows, change, seen)?;
         self.extend_ranges(parts, change);
         Ok(())
     }
@@ -212,7 +221,7 @@ impl Model {
         statistics: Option<&Statistics>,
         rows: &Rows<'_>,
         change: Change,
-        count: u64,
+        (count, jacobian): (u64, f64),
     ) -> Result<()> {
         let (likelihood, posterior) = match (statistics, self.posterior.mergeable()) {
             (Some(statistics), Some(posterior)) => posterior.merge(statistics, rows, change)?,
@@ -223,14 +232,15 @@ impl Model {
                 posterior.change(rows, change)?
             }
         };
-        let seen = self.report.rows;
+        let (seen, before) = (self.report.rows, self.report.jacobian);
         let count = count as usize;
-        self.report.rows = match change {
-            Change::Add => seen + count,
-            Change::Remove => seen.saturating_sub(count),
-            Change::Replace => count,
+        (self.report.rows, self.report.jacobian) = match change {
+            Change::Add => (seen + count, before + jacobian),
+            Change::Remove => (seen.saturating_sub(count), before - jacobian),
+            Change::Replace => (count, jacobian),
         };
-        self.report.log_marginal_likelihood = likelihood + self.report.copies;
+        let report = &mut self.report;
+        report.log_marginal_likelihood = likelihood + report.copies + report.jacobian;
         self.posterior = posterior.into();
         Ok(())
     }

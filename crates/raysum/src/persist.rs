@@ -1,15 +1,14 @@
-//! Reads and writes models and statistics of shards; [`container`] has the file format.
+//! Reads and writes models; [`container`] has the file format.
 
 mod container;
 mod format2;
+mod parts;
 
 use crate::config::Config;
-use crate::data::{Labels, Matrix};
-use crate::engine::{self, Observations, Statistics, Tensor};
+use crate::data::Matrix;
+use crate::engine::{self, Tensor};
 use crate::error::{Error, Result};
-use crate::file::checksum;
-use crate::model::{FitReport, Model};
-use crate::online::Part;
+use crate::model::{FitReport, Model, NoiseLevels};
 use crate::parameters::{Hyperparameters, Parameters};
 use crate::project::Projections;
 use crate::scale::{Ranks, Scaler};
@@ -18,6 +17,7 @@ use crate::views::Views;
 use container::Problem;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The file format that this version writes, and the newest that it reads.
 pub const FORMAT: u64 = 4;
@@ -29,6 +29,7 @@ const PART: &str = "part";
 
 const PROJECTIONS: &str = "projections";
 const POSTERIOR: &str = "posterior.";
+const NOISE: &str = "noise.";
 
 /// The degrees of each term's sub-kernels; files of format 2 and 3 have those of their only term.
 #[derive(Clone, Serialize, Deserialize)]
@@ -69,8 +70,20 @@ struct Metadata {
     target_name: Option<String>,
     #[serde(default)]
     preset: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    noise: Option<Box<NoiseMetadata>>,
     #[serde(default, skip_serializing)]
     attachments: format2::Attachments,
+}
+
+/// The model of the noise, whose arrays have [`NOISE`] before their names.
+#[derive(Serialize, Deserialize)]
+struct NoiseMetadata {
+    model: Metadata,
+    centre: f64,
+    strength: f64,
+    average: f64,
+    range: (f64, f64),
 }
 
 impl Metadata {
@@ -147,6 +160,12 @@ impl Model {
             schema: self.schema.clone(),
             target_name: self.target_name.clone(),
             preset: self.preset.clone(),
+            noise: self.noise.as_ref().map(|noise| {
+                let NoiseLevels { model, centre, strength, average, range } = &**noise;
+                let model = model.metadata();
+                let (centre, strength, average, range) = (*centre, *strength, *average, *range);
+                Box::new(NoiseMetadata { model, centre, strength, average, range })
+            }),
             attachments: format2::Attachments::default(),
         }
     }
@@ -157,6 +176,9 @@ impl Model {
             projections.map(|(term, p)| views_tensor(term, p.views())).collect();
         for tensor in self.posterior.tensors() {
             all.push(Tensor { name: format!("{POSTERIOR}{}", tensor.name), ..tensor });
+        }
+        for tensor in self.noise.iter().flat_map(|noise| noise.model.tensors()) {
+            all.push(Tensor { name: format!("{NOISE}{}", tensor.name), ..tensor });
         }
         all
     }
@@ -264,11 +286,7 @@ fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Mod
     let parameters = Parameters::new(&metadata.config, projections)?;
     parameters.check(&metadata.hyperparameters)?;
     let prior = parameters.prior(&metadata.hyperparameters);
-    let strip = |t: &Tensor| {
-        let name = t.name.strip_prefix(POSTERIOR)?.to_string();
-        Some(Tensor { name, ..t.clone() })
-    };
-    let posterior: Vec<Tensor> = tensors.iter().filter_map(strip).collect();
+    let posterior = stripped(tensors, POSTERIOR);
     let posterior = engine::load(&metadata.engine, prior, &posterior).map_err(Problem::Damaged)?;
     let groups = match metadata.groups.len() {
         0 => (0..columns).collect(),
@@ -282,6 +300,18 @@ fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Mod
         posterior,
         metadata.report,
     );
+    if let Some(noise) = metadata.noise {
+        let NoiseMetadata { model: of_noise, centre, strength, average, range } = *noise;
+        let of_noise = read_model(of_noise, &stripped(tensors, NOISE))?;
+        let sound = of_noise.columns() == columns && centre.is_finite();
+        if !sound
+            || [strength, average, range.0, range.1].iter().any(|v| !(v.is_finite() && *v > 0.0))
+        {
+            return Err(Problem::Damaged("the levels of the noise make no sense".into()));
+        }
+        let levels = NoiseLevels { model: of_noise, centre, strength, average, range };
+        model.set_noise(Some(Arc::new(levels)));
+    }
     model.version = metadata.raysum;
     (model.relevance, model.groups) = (metadata.relevance, groups);
     model.target_name = metadata.target_name;
@@ -296,6 +326,15 @@ fn read_model(metadata: Metadata, tensors: &[Tensor]) -> std::result::Result<Mod
     Ok(model)
 }
 
+/// The arrays whose names begin so, without that beginning.
+fn stripped(tensors: &[Tensor], beginning: &str) -> Vec<Tensor> {
+    let strip = |t: &Tensor| {
+        let name = t.name.strip_prefix(beginning)?.to_string();
+        Some(Tensor { name, ..t.clone() })
+    };
+    tensors.iter().filter_map(strip).collect()
+}
+
 fn check_scaler(metadata: &Metadata, columns: usize) -> std::result::Result<(), Problem> {
     let groups = &metadata.groups;
     let relevant = groups.last().map_or(columns, |last| last.saturating_add(1));
@@ -308,6 +347,9 @@ fn check_scaler(metadata: &Metadata, columns: usize) -> std::result::Result<(), 
     if ranks.is_some_and(|ranks| ranks.len() != columns || !ranks.iter().all(Ranks::is_sound)) {
         return Err(Problem::Damaged("the ranks of a column make no sense".into()));
     }
+    if metadata.scaler.power.is_some_and(|power| !power.is_sound()) {
+        return Err(Problem::Damaged("the scale of the target makes no sense".into()));
+    }
     if bad_scale {
         return Err(Problem::Damaged("a standard deviation is negative".into()));
     }
@@ -317,86 +359,6 @@ fn check_scaler(metadata: &Metadata, columns: usize) -> std::result::Result<(), 
         return Err(Problem::Damaged("a scale of the weights is not above 0".into()));
     }
     Ok(())
-}
-
-#[derive(Serialize, Deserialize)]
-struct PartMetadata {
-    fingerprint: String,
-    /// Files of earlier versions have none.
-    identity: Option<String>,
-    #[serde(default)]
-    ranges: Vec<(f64, f64)>,
-}
-
-impl Part {
-    /// Writes parts, one per target, to one file, atomically.
-    pub fn save_all(parts: &[Part], path: impl AsRef<Path>) -> Result<()> {
-        let metadata = |part: &Part| PartMetadata {
-            fingerprint: part.fingerprint.clone(),
-            identity: Some(part.identity.clone()),
-            ranges: part.ranges.clone(),
-        };
-        let metadata: Vec<PartMetadata> = parts.iter().map(metadata).collect();
-        let tensors = packed(parts.iter().map(Part::tensors));
-        container::write(path.as_ref(), PART, &metadata, tensors)
-    }
-
-    /// Reads the parts written by [`Part::save_all`].
-    pub fn load_all(path: impl AsRef<Path>) -> Result<Vec<Self>> {
-        container::read(path.as_ref(), PART, |all: Vec<PartMetadata>, tensors| {
-            let several = all.into_iter().enumerate();
-            let read = |(k, metadata)| read_part(metadata, &of_target(&tensors, k));
-            several.map(|part| read(part).map_err(Problem::Damaged)).collect()
-        })
-    }
-
-    fn tensors(&self) -> Vec<Tensor> {
-        let of_rows =
-            |name, values: &Vec<f64>| Tensor::new(name, vec![values.len()], values.clone());
-        let Labels { targets, sample_weights, noise } = &*self.observations;
-        let mut tensors = vec![Tensor::of("x", &self.x)];
-        tensors.extend(targets.iter().map(|y| of_rows("y", y)));
-        tensors.extend(sample_weights.iter().map(|w| of_rows("weights", w)));
-        tensors.extend(noise.iter().map(|s| of_rows("noise", s)));
-        tensors.extend(self.statistics.iter().flat_map(Statistics::tensors));
-        tensors
-    }
-}
-
-fn read_part(metadata: PartMetadata, tensors: &[Tensor]) -> std::result::Result<Part, String> {
-    let x = Tensor::find(tensors, "x")?;
-    let &[n, columns] = x.shape.as_slice() else {
-        return Err("array 'x' is not a matrix".into());
-    };
-    let x = Matrix::from_row_major(n, columns, x.values.clone()).map_err(|e| e.to_string())?;
-    // Absent arrays were not given.
-    let there = |name: &str| tensors.iter().find(|tensor| tensor.name == name);
-    let of_rows = |tensor: &Tensor| -> std::result::Result<Vec<f64>, String> {
-        tensor.check_shape(&[n])?;
-        Ok(tensor.values.clone())
-    };
-    let labels = Labels {
-        targets: vec![of_rows(Tensor::find(tensors, "y")?)?],
-        sample_weights: there("weights").map(of_rows).transpose()?,
-        noise: there("noise").map(of_rows).transpose()?,
-    };
-    let (weights, noise) = (labels.sample_weights.iter(), labels.noise.iter());
-    if weights.flatten().any(|w| *w <= 0.0) || noise.flatten().any(|s| *s < 0.0) {
-        return Err("a weight or a noise is out of range".into());
-    }
-    let statistics = there("gram").map(|_| Statistics::from_tensors(tensors)).transpose()?;
-    let PartMetadata { fingerprint, identity, ranges } = metadata;
-    let in_order = |(low, high): &(f64, f64)| low <= high;
-    if !(ranges.is_empty() || ranges.len() == columns) || !ranges.iter().all(in_order) {
-        return Err("the ranges of its columns make no sense".into());
-    }
-    // The arrays must match the number of rows of the shard.
-    let identity = identity.unwrap_or_else(|| {
-        let bytes: Vec<Vec<u8>> = tensors.iter().map(Tensor::bytes).collect();
-        let arrays = tensors.iter().zip(&bytes).map(|(t, b)| (t.name.as_str(), b.as_slice()));
-        checksum(&fingerprint, arrays.collect())
-    });
-    Ok(Part { fingerprint, identity, ranges, statistics, x, observations: Observations(labels) })
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ pub(crate) enum Purpose {
     Probes = 8,
     /// Rows whose columns are replaced to compute relevance.
     Relevance = 10,
+    /// Noise of functions that are observed.
+    Noise = 11,
 }
 
 /// A random number for a row of standardised values, independent of the row's position and of

@@ -1,13 +1,19 @@
-//! Standardisation: columns to mean 0 and standard deviation 1 by the training rows, and back; or
-//! columns by their ranks.
+//! Scales by the training rows: mean 0 and standard deviation 1, ranks of columns, and powers of
+//! targets.
 
+mod evidence;
+mod power;
+mod quadrature;
 mod ranks;
 mod rows;
+mod scaler;
 
+pub(crate) use power::Power;
 pub(crate) use ranks::Ranks;
 pub(crate) use rows::StandardRows;
+pub(crate) use scaler::{Scaler, Scales};
 
-use crate::data::{Dataset, MatrixRef};
+use crate::data::MatrixRef;
 use crate::error::Result;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -188,128 +194,6 @@ fn each(
             columns.iter_mut().zip(values).for_each(|(column, v)| add(first + k, column, *v));
         }
     });
-}
-
-/// Minimum weight of an observation in the average noise, in units of the average weight.
-const LEAST_WEIGHT: f64 = 0.05;
-
-/// Standardisation of X, of y and of sample weights.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Scaler {
-    /// One entry per column of X.
-    pub x: Vec<Standard>,
-    /// The maps of the columns, where they go by their ranks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) ranks: Option<Vec<Ranks>>,
-    /// The target. Its `std` is never 0.
-    pub y: Standard,
-    /// The mean sample weight of an observation, where copies of a row are one observation of
-    /// their total weight. Weights are divided by it, so that a common factor has no effect.
-    #[serde(default = "one")]
-    pub weight: f64,
-    /// The noise variance of a prediction, in units of that of an observation of average weight:
-    /// new rows come without a weight, so it is the average over those there were. 1 without
-    /// weights.
-    #[serde(default = "one")]
-    pub average_noise: f64,
-    /// The noise variance that is reported, in the same unit: that of weight 1, or of a prediction
-    /// where no weights were given.
-    #[serde(default = "one")]
-    pub reported_noise: f64,
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-/// Shares first: the sum of huge weights must not overflow.
-fn mean(weights: &[f64]) -> f64 {
-    weights.iter().map(|w| w / weights.len() as f64).sum()
-}
-
-/// The mean of 1/w for weights in units of their mean. One that is next to nothing, by which people
-/// leave rows out, does not make it infinite.
-fn average_noise(weights: &[f64], mean_weight: f64) -> f64 {
-    let noise: Vec<f64> =
-        weights.iter().map(|w| 1.0 / (w / mean_weight).max(LEAST_WEIGHT)).collect();
-    mean(&noise)
-}
-
-impl Scaler {
-    /// Learns the scales from training rows.
-    pub fn fit(x: MatrixRef<'_>, y: &[f64]) -> Result<Self> {
-        let (x, y) = (Standard::of_columns(x)?, Self::of_target(y, None));
-        Ok(Self { x, ranks: None, y, weight: 1.0, average_noise: 1.0, reported_noise: 1.0 })
-    }
-
-    /// Learns the scales from a data set, for each of its targets: those of columns by their ranks,
-    /// if `ranks` says so. `observed` are the weights of its distinct observations, if they are not
-    /// all 1; `weighted` says whether rows came with weights.
-    pub(crate) fn of_targets(
-        data: &Dataset<'_>,
-        ranks: bool,
-        observed: Option<&[f64]>,
-        weighted: bool,
-    ) -> Result<Vec<Self>> {
-        let weights = data.weights();
-        let x = Standard::of_weighted(data.x(), weights)?;
-        let ranks = ranks.then(|| Ranks::of_columns(data.x())).transpose()?;
-        let weight = observed.map_or(1.0, mean);
-        let average_noise = observed.map_or(1.0, |w| average_noise(w, weight));
-        let scaler = |y: &&[f64]| Self {
-            x: x.clone(),
-            ranks: ranks.clone(),
-            y: Self::of_target(y, weights),
-            weight,
-            average_noise,
-            reported_noise: if weighted { weight } else { average_noise },
-        };
-        Ok(data.targets().iter().map(scaler).collect())
-    }
-
-    fn of_target(y: &[f64], weights: Option<&[f64]>) -> Standard {
-        let mut target = Standard::of_column(y, weights);
-        if target.std == 0.0 {
-            // A constant target gives no information on its scale; its own size is the best guess,
-            // and keeps every predicted standard deviation finite and above 0.
-            target.std = if target.mean == 0.0 { 1.0 } else { target.mean.abs() };
-        }
-        target
-    }
-
-    /// The slope of a standardised column at a value of it: 0 for a constant one.
-    pub(crate) fn slope(&self, column: usize, value: f64) -> f64 {
-        match (&self.ranks, self.x[column].std) {
-            (_, 0.0) => 0.0,
-            (Some(ranks), _) => ranks[column].slope(value),
-            (None, std) => 1.0 / std,
-        }
-    }
-
-    /// The weights of some rows as multiples of the average; `None` where they are all 1.
-    pub(crate) fn apply_weights(&self, weights: Option<&[f64]>, rows: usize) -> Option<Vec<f64>> {
-        match weights {
-            Some(weights) => Some(weights.iter().map(|w| w / self.weight).collect()),
-            None if self.weight == 1.0 => None,
-            None => Some(vec![1.0 / self.weight; rows]),
-        }
-    }
-
-    /// Standardised copy of `y`.
-    pub fn apply_y(&self, y: &[f64]) -> Vec<f64> {
-        y.iter().map(|&v| self.y.apply(v)).collect()
-    }
-
-    /// A standardised mean in the target's units.
-    pub fn undo_mean(&self, value: f64) -> f64 {
-        self.y.mean + value * self.y.std
-    }
-
-    /// A standardised variance or covariance in the target's units, squared; cut to the largest
-    /// number there is.
-    pub fn undo_variance(&self, value: f64) -> f64 {
-        (value * self.y.std * self.y.std).clamp(f64::MIN, f64::MAX)
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 use raysum::limits::{MAX_SUB_KERNELS, MIN_SUBSET_ROWS};
 use raysum::{
     ColumnsScale, Config, ConfigPatch, Degrees, Directions, EngineChoice, Error, LengthScalePrior,
-    Optimizer, Shrinkage, SubKernel,
+    Noise, Optimizer, Shrinkage, SubKernel, TargetScale,
 };
 
 /// Changes to a preset, and how to search.
@@ -56,6 +56,25 @@ pub(crate) struct ModelArgs {
         allow_hyphen_values = true
     )]
     pub(crate) columns_scale: ColumnsScale,
+
+    /// How the target is scaled: none (to mean 0 and standard deviation 1), or yeo-johnson (by a power, or
+    /// the logarithm of a target above 0, for skewed targets)
+    #[arg(
+        long,
+        default_value = "none",
+        value_name = "none|yeo-johnson",
+        allow_hyphen_values = true
+    )]
+    pub(crate) target_scale: TargetScale,
+
+    /// Noise: constant, or columns (its level depends on the columns, and a second model predicts it)
+    #[arg(
+        long,
+        default_value = "constant",
+        value_name = "constant|columns",
+        allow_hyphen_values = true
+    )]
+    pub(crate) noise: Noise,
 
     /// Prior of the length-scales: flat, or log-normal, around a value that grows with the square root of
     /// the number of columns [default: flat for the paper's models, log-normal for the others and for sums]
@@ -141,6 +160,8 @@ impl ModelArgs {
             learn_weights: self.learn_weights.map(YesNo::is_yes),
             learn_directions: self.learn_directions.map(YesNo::is_yes),
             columns_scale: Some(self.columns_scale),
+            target_scale: Some(self.target_scale),
+            noise: Some(self.noise),
             prior: self.length_scale_prior,
             shrinkage: self.shrinkage,
             engine: self.engine,
@@ -179,7 +200,8 @@ mod tests {
         assert_eq!(config(""), Config::default());
         let c = config(
             "--model rpa-1 --degrees 2x1,1x3 --kernel imq --directions sphere --ard yes \
-             --learn-weights no --columns-scale ranks --length-scale-prior log-normal --optimizer adam --max-evaluations 7 --starts 3 \
+             --learn-weights no --columns-scale ranks --target-scale yeo-johnson --noise columns \
+             --length-scale-prior log-normal --optimizer adam --max-evaluations 7 --starts 3 \
              --shrinkage 0.5 --noise-bounds 1e-6,2 --seed 9 --engine ski --subset 500 \
              --grid 64 --probes 9 --cg-tolerance 1e-4 --cg-iterations 50 --exact-variance",
         );
@@ -190,6 +212,8 @@ mod tests {
         expected.terms[0].length_scales = LengthScales::Columns;
         expected.terms[0].learn_weights = false;
         expected.columns_scale = ColumnsScale::Ranks;
+        expected.target_scale = TargetScale::YeoJohnson;
+        expected.noise = Noise::Columns;
         expected.prior = LengthScalePrior::LogNormal;
         expected.shrinkage = Shrinkage::Width(0.5);
         expected.engine = EngineChoice::Ski;

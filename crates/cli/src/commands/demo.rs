@@ -54,11 +54,13 @@ impl Demo {
         fit::attach(&mut model, MODEL, table, 0)?;
         let prediction = model.predict(x_new)?;
         let unit = model.target_scale().std;
-        let score = |p: &Prediction| Scores::standardised(&truth, p, unit).in_units(unit);
+        let score = |p: &Prediction| -> Result<Scores> {
+            Ok(Scores::standardised(&truth, p, unit)?.in_units(unit))
+        };
         let scores = vec![
-            ("constant", score(&baseline::constant(y, truth.len()))),
-            ("linear", score(&baseline::linear(x, y, x_new)?)),
-            ("raysum", score(&prediction)),
+            ("constant", score(&baseline::constant(y, truth.len()))?),
+            ("linear", score(&baseline::linear(x, y, x_new)?)?),
+            ("raysum", score(&prediction)?),
         ];
         Ok(Self { model, truth, prediction, scores })
     }

@@ -144,7 +144,7 @@ fn one_fold(config: &Config, table: &TrainingTable, split: &Split) -> Result<Fol
     let seconds = started.elapsed().as_secs_f64();
     let prediction = fit::predict(&model, x_new, truth.noise.as_deref())?;
     let unit = model.target_scale().std;
-    let standardised = Scores::standardised(&truth.targets[0], &prediction, unit);
+    let standardised = Scores::standardised(&truth.targets[0], &prediction, unit)?;
     Ok(FoldResult {
         standardised,
         units: standardised.in_units(unit),

@@ -141,7 +141,7 @@ impl HeldOutFit<'_> {
             for (model, y) in models.iter().zip(&labels.targets[targets.clone()]) {
                 let unit = model.target_scale().std;
                 let prediction = predict(model, x, labels.noise.as_deref())?;
-                let standardised = Scores::standardised(y, &prediction, unit);
+                let standardised = Scores::standardised(y, &prediction, unit)?;
                 let scores = standardised.in_units(unit);
                 holdouts.push(Holdout { rows: y.len(), scores, standardised });
             }
@@ -236,6 +236,8 @@ fn to_json(fitted: &Fitted, k: usize, preset: &str) -> Value {
         "log_marginal_likelihood": model.log_marginal_likelihood(),
         "log_marginal_likelihood_error": model.likelihood_error(),
         "noise_std": model.noise_std(),
+        "noise_varies": model.noise_varies(),
+        "target_scale": model.target_transformation(),
         "shrinkage": model.report().shrinkage,
         "evaluations": fitted.evaluations,
         "fit_seconds": fitted.seconds,
@@ -262,13 +264,15 @@ fn summary(fitted: &Fitted, k: usize, preset: &str) -> String {
         describe::engine(model)
     );
     let row = |name: &str, value: String| vec![name.to_string(), value];
-    let mut rows = vec![
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    rows.extend(model.target_transformation().map(|name| row("scale of target", name)));
+    rows.extend([
         row("log marginal likelihood", describe::likelihood(model)),
-        row("noise std", style::number(model.noise_std())),
+        row("noise std", describe::noise(model)),
         row("length-scales", describe::all_length_scales(model)),
         row("evaluations", describe::evaluations(model, fitted.evaluations)),
         row("time", style::seconds(fitted.seconds)),
-    ];
+    ]);
     match fitted.holdouts.get(k) {
         Some(h) => {
             let share = style::number(h.standardised.rmse);
@@ -298,5 +302,6 @@ fn summary(fitted: &Fitted, k: usize, preset: &str) -> String {
     text += &describe::rough(model);
     text += "relevance of the columns:\n";
     text += &describe::relevance(model, 8);
+    text += &describe::noise_relevance(model, 8);
     text
 }

@@ -38,7 +38,11 @@ fn to_json(model: &Model) -> Value {
         "log_marginal_likelihood_error": model.likelihood_error(),
         "noise_std": model.noise_std(),
         "shrinkage": model.report().shrinkage,
-        "signal_std": h.scale().sqrt() * model.target_scale().std,
+        "signal_std": h.scale().sqrt() * model.function_unit(),
+        "noise_varies": model.noise_varies(),
+        "noise_std_range": model.noise_std_range(),
+        "noise_relevance": relevance(model, model.noise_relevance()),
+        "target_scale": model.target_transformation(),
         "constant": model.constant(),
         "evaluations": model.report().evaluations,
         "hit_limit": model.report().hit_limit,
@@ -48,7 +52,7 @@ fn to_json(model: &Model) -> Value {
         "hyperparameters": h,
         "columns": model.column_names(),
         "table": model.schema(),
-        "relevance": relevance(model),
+        "relevance": relevance(model, model.relevance()),
         "diversity_loss": only(model).map(Projections::diversity_loss),
         "smallest_angle_degrees": only(model).and_then(Projections::smallest_angle),
         "raysum": model.version(),
@@ -62,16 +66,16 @@ fn only(model: &Model) -> Option<&Projections> {
 }
 
 /// The share of each original column, by its name.
-fn relevance(model: &Model) -> Value {
+fn relevance(model: &Model, shares: &[f64]) -> Value {
     let share = |(k, share): (usize, &f64)| (model.feature_name(k), json!(share));
-    model.relevance().iter().enumerate().map(share).collect::<serde_json::Map<_, _>>().into()
+    shares.iter().enumerate().map(share).collect::<serde_json::Map<_, _>>().into()
 }
 
 fn text(model: &Model) -> String {
     let h = model.hyperparameters();
     let c = model.config();
     let row = |name: &str, value: String| vec![name.to_string(), value];
-    let unit = model.target_scale().std;
+    let unit = model.function_unit();
     let mut rows = vec![
         row("model", preset(model).into()),
         row("engine", describe::engine(model)),
@@ -80,6 +84,7 @@ fn text(model: &Model) -> String {
         row("columns", model.columns().to_string()),
         row("scale of columns", c.columns_scale.name().into()),
     ];
+    rows.extend(model.target_transformation().map(|name| row("scale of target", name)));
     if let [term] = c.terms.as_slice() {
         rows.push(row("sub-kernel", term.kernel.name().into()));
         rows.push(row("degrees", term.degrees.to_string()));
@@ -92,7 +97,7 @@ fn text(model: &Model) -> String {
         row("seed", c.seed.to_string()),
         row("log marginal likelihood", describe::likelihood(model)),
         row("evaluations", model.report().evaluations.to_string()),
-        row("noise std", style::number(model.noise_std())),
+        row("noise std", describe::noise(model)),
         row("signal std", style::number(h.scale().sqrt() * unit)),
         row("constant", style::number(model.constant())),
     ]);
@@ -119,10 +124,15 @@ fn text(model: &Model) -> String {
             sub_kernels(model, t, &of)
         };
     }
+    if model.target_transformation().is_some() {
+        text += "signal std, constant and stds of functions are in standard deviations of the \
+                 transformed target\n";
+    }
     text += &describe::unconverged(model);
     text += &describe::rough(model);
     text += "relevance of the columns:\n";
     text += &describe::relevance(model, usize::MAX);
+    text += &describe::noise_relevance(model, usize::MAX);
     text
 }
 
@@ -139,7 +149,7 @@ fn terms(model: &Model) -> String {
             term.degrees.to_string(),
             term.directions.name().into(),
             describe::length_scales(model, t),
-            style::number(h.scale().sqrt() * model.target_scale().std),
+            style::number(h.scale().sqrt() * model.function_unit()),
         ]);
     }
     "terms:\n".to_string() + &style::columns(&rows)
@@ -160,7 +170,7 @@ fn sub_kernels(model: &Model, term: usize, of: &str) -> String {
     for (j, (&degree, v)) in degrees.zip(&h.variances).enumerate() {
         let count = if common { 1 } else { degree };
         let own: Vec<String> = scales.by_ref().take(count).map(|s| style::number(*s)).collect();
-        let std = style::number(v.sqrt() * model.target_scale().std);
+        let std = style::number(v.sqrt() * model.function_unit());
         rows.push(vec![j.to_string(), std, own.join(" ")]);
     }
     format!("sub-kernels{of}:\n") + &style::columns(&rows)

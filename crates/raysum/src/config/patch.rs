@@ -1,6 +1,9 @@
 //! A configuration as users write it: a preset by name, and changes to it.
 
-use super::{ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, Optimizer, Shrinkage};
+use super::{
+    ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, Noise, Optimizer, Shrinkage,
+    TargetScale,
+};
 use crate::engine::ski::SkiOptions;
 use crate::error::{Error, Result, TermError};
 use crate::kernel::{Shape, SubKernel};
@@ -33,6 +36,10 @@ pub struct ConfigPatch {
     pub prior: Option<LengthScalePrior>,
     /// See [`Config::columns_scale`].
     pub columns_scale: Option<ColumnsScale>,
+    /// See [`Config::target_scale`].
+    pub target_scale: Option<TargetScale>,
+    /// See [`Config::noise`].
+    pub noise: Option<Noise>,
     /// See [`Config::shrinkage`].
     pub shrinkage: Option<Shrinkage>,
     /// See [`Config::engine`].
@@ -71,6 +78,8 @@ impl ConfigPatch {
             terms: preset.terms,
             prior: self.prior.unwrap_or(preset.prior),
             columns_scale: self.columns_scale.unwrap_or(preset.columns_scale),
+            target_scale: self.target_scale.unwrap_or(preset.target_scale),
+            noise: self.noise.unwrap_or(preset.noise),
             shrinkage: self.shrinkage.unwrap_or(preset.shrinkage),
             engine: self.engine.unwrap_or(preset.engine),
             ski: SkiOptions {

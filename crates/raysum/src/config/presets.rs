@@ -1,8 +1,8 @@
 //! The paper's models and their relatives as named terms, and sums of them.
 
 use super::{
-    ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, LengthScales, Optimizer,
-    Shrinkage, Term,
+    ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, LengthScales, Noise, Optimizer,
+    Shrinkage, TargetScale, Term,
 };
 use crate::engine::ski::SkiOptions;
 use crate::error::{Result, TermError};
@@ -200,6 +200,8 @@ impl Config {
             terms: presets.into_iter().map(Preset::term).collect::<Result<_>>()?,
             prior: if paper { LengthScalePrior::Flat } else { LengthScalePrior::LogNormal },
             columns_scale: ColumnsScale::Standard,
+            target_scale: TargetScale::None,
+            noise: Noise::Constant,
             shrinkage: Shrinkage::Auto,
             engine,
             ski: SkiOptions::default(),

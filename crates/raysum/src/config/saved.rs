@@ -1,8 +1,8 @@
 //! Configurations as model files have them, those of earlier versions included.
 
 use super::{
-    ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, LengthScales, Optimizer,
-    Shrinkage, Term,
+    ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, LengthScales, Noise, Optimizer,
+    Shrinkage, TargetScale, Term,
 };
 use crate::engine::ski::SkiOptions;
 use crate::kernel::{Shape, SubKernel};
@@ -36,6 +36,10 @@ pub(super) struct Saved {
     prior: LengthScalePrior,
     #[serde(default)]
     columns_scale: ColumnsScale,
+    #[serde(default)]
+    target_scale: TargetScale,
+    #[serde(default)]
+    noise: Noise,
     #[serde(default = "no_shrinkage")]
     shrinkage: Shrinkage,
     engine: EngineChoice,
@@ -73,12 +77,24 @@ impl From<Saved> for Config {
             Terms::Several { terms } => terms,
             Terms::One(only) => vec![(*only).into()],
         };
-        let Saved { prior, columns_scale, shrinkage, engine, ski, optimizer, .. } = saved;
+        let Saved {
+            prior,
+            columns_scale,
+            target_scale,
+            noise,
+            shrinkage,
+            engine,
+            ski,
+            optimizer,
+            ..
+        } = saved;
         let Saved { subset, max_evaluations, starts, noise_bounds, seed, .. } = saved;
         Self {
             terms,
             prior,
             columns_scale,
+            target_scale,
+            noise,
             shrinkage,
             engine,
             ski,

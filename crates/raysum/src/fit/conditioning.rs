@@ -7,8 +7,9 @@ use super::training::Training;
 use crate::config::Config;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::model::{FitReport, Model};
+use crate::model::{FitReport, Model, NoiseLevels};
 use crate::parameters::{Freedom, Hyperparameters};
+use std::sync::Arc;
 
 impl Fit<'_, '_> {
     /// Conditions on all rows at given hyperparameters, without any search: one model per target,
@@ -24,17 +25,23 @@ impl Fit<'_, '_> {
             parameters.check(hyperparameters)?;
             let mut found = Found::given(parameters, hyperparameters.clone());
             found.report.shrinkage = self.freedom.and_then(Freedom::width);
-            models.extend(condition(self.config, &Training::new(self.config, &data)?, &found)?);
+            let mut training = Training::new(self.config, &data)?;
+            if let Some(levels) = &self.levels {
+                training.take_levels(levels)?;
+            }
+            models.extend(condition(self.config, &training, &found, self.levels.as_ref())?);
         }
         Ok(models)
     }
 }
 
-/// The models of all targets at the hyperparameters found.
+/// The models of all targets at the hyperparameters found, with the levels of noise that the rows
+/// are weighted by.
 pub(super) fn condition(
     config: &Config,
     training: &Training<'_>,
     found: &Found,
+    levels: Option<&Arc<NoiseLevels>>,
 ) -> Result<Vec<Model>> {
     let prior = found.parameters.prior(&found.hyperparameters);
     let mut problem = training.whole(config)?;
@@ -44,11 +51,13 @@ pub(super) fn condition(
         .map_or(0.0, |correction| correction.of_one(prior.noise_variance));
     let mut models = Vec::new();
     let posteriors = problem.engine.posteriors(&prior)?;
-    for ((likelihood, posterior), scaler) in posteriors.into_iter().zip(&training.scalers) {
+    let scales = training.scalers.iter().zip(&training.jacobians);
+    for ((likelihood, posterior), (scaler, jacobian)) in posteriors.into_iter().zip(scales) {
         let report = FitReport {
             rows: training.x.rows(),
-            log_marginal_likelihood: likelihood + correction,
+            log_marginal_likelihood: likelihood + correction + jacobian,
             copies: correction,
+            jacobian: *jacobian,
             rough: problem.is_bound(&prior),
             ..found.report.clone()
         };
@@ -60,6 +69,7 @@ pub(super) fn condition(
             posterior,
             report,
         );
+        model.set_noise(levels.cloned());
         training.learn_relevance(&mut model)?;
         models.push(model);
     }

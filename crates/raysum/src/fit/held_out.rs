@@ -13,7 +13,7 @@ use crate::error::Result;
 /// Number of rows per parameter from which held-out rows are not needed.
 const ENOUGH_ROWS: usize = 20;
 /// Number of folds.
-const PARTS: usize = 5;
+pub(super) const PARTS: usize = 5;
 /// Up to this number of rows every fold is held out in turn; with more rows one fold suffices.
 const FEW_ROWS: usize = 2_000;
 /// Number of steps without improvement after which more freedom is not tried.
@@ -50,7 +50,7 @@ pub(super) fn splits(training: &Training<'_>, rows: &[usize], seed: u64) -> Resu
 
 /// The fold of each row. Rows with the same key are in the same fold; the order of the keys
 /// is as good as random.
-fn parts(keys: &[u64]) -> Vec<usize> {
+pub(super) fn parts(keys: &[u64]) -> Vec<usize> {
     let mut sorted = keys.to_vec();
     sorted.sort_unstable();
     sorted.dedup();

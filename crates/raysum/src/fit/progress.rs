@@ -36,12 +36,19 @@ pub struct Progress {
 /// Called after each evaluation; `Break` cancels the fit.
 pub type ProgressFn<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
 
+/// Which of how many equal searches one is, and its target.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) target: usize,
+    pub(super) index: usize,
+    pub(super) count: usize,
+}
+
 /// Counts the work, in rows times evaluations, and reports it.
 pub(super) struct Tracker<'a, 'p> {
     report: Option<&'a mut ProgressFn<'p>>,
     all_rows: usize,
-    /// Which of how many equal fits this is.
-    place: (usize, usize),
+    place: Place,
     phase: Phase,
     /// Evaluations that the phase is expected to take, and those it has taken.
     expected: usize,
@@ -57,7 +64,7 @@ impl<'a, 'p> Tracker<'a, 'p> {
     pub(super) fn new(
         report: Option<&'a mut ProgressFn<'p>>,
         all_rows: usize,
-        place: (usize, usize),
+        place: Place,
     ) -> Self {
         Self {
             report,
@@ -96,17 +103,17 @@ impl<'a, 'p> Tracker<'a, 'p> {
         let left = self.expected.saturating_sub(self.taken).max(self.taken / 4) * rows;
         let share = self.spent / (self.spent + left as f64 + self.ahead);
         self.done = self.done.max(share);
-        let (place, count) = self.place;
+        let Place { target, index, count } = self.place;
         let Some(report) = &mut self.report else { return ControlFlow::Continue(()) };
         report(&Progress {
-            target: place,
+            target,
             phase: self.phase,
             rows,
             all_rows: self.all_rows,
             search: self.searches.saturating_sub(1),
             evaluations,
             objective,
-            done: (place as f64 + self.done) / count as f64,
+            done: (index as f64 + self.done) / count as f64,
         })
     }
 }
@@ -122,7 +129,8 @@ mod tests {
             seen.push(p.done);
             ControlFlow::Continue(())
         };
-        let mut tracker = Tracker::new(Some(&mut report), 1000, (0, 1));
+        let mut tracker =
+            Tracker::new(Some(&mut report), 1000, Place { target: 0, index: 0, count: 1 });
         tracker.enter(Phase::HeldOut, 10, 3000.0);
         for k in 1..=30 {
             assert!(tracker.evaluated(100, k, 0.0).is_continue());
@@ -142,7 +150,8 @@ mod tests {
             last = p.done;
             ControlFlow::Continue(())
         };
-        let mut tracker = Tracker::new(Some(&mut report), 10, (1, 4));
+        let place = Place { target: 1, index: 1, count: 4 };
+        let mut tracker = Tracker::new(Some(&mut report), 10, place);
         tracker.enter(Phase::Search, 2, 0.0);
         assert!(tracker.evaluated(10, 1, 0.0).is_continue());
         assert_eq!(last, 0.375);

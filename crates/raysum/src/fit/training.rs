@@ -1,16 +1,16 @@
 //! The training rows of a search: standardised, with copies merged, some or all of them.
 
 use super::roughness::{Roughness, SAMPLE};
-use crate::config::{ColumnsScale, Config, EngineChoice};
+use crate::config::{ColumnsScale, Config, EngineChoice, TargetScale};
 use crate::data::{Copies, Dataset, Distinct, Matrix, MatrixRef};
 use crate::engine::auto::{self, Auto};
 use crate::engine::ski::Ski;
 use crate::engine::weight::Weight;
 use crate::engine::{Engine, Evaluation, Observations, Prior};
-use crate::error::Result;
-use crate::model::Model;
+use crate::error::{Error, Result};
+use crate::model::{Model, NoiseLevels};
 use crate::rng::{Purpose, random_key, stream};
-use crate::scale::{Scaler, StandardRows};
+use crate::scale::{Scaler, Scales, StandardRows};
 use std::f64::consts::TAU;
 
 /// All rows of a data set, standardised.
@@ -20,6 +20,8 @@ pub(super) struct Training<'a> {
     pub(super) observations: Observations,
     /// One per target; they differ only in y.
     pub(super) scalers: Vec<Scaler>,
+    /// The logarithm of the Jacobian of each target's scale.
+    pub(super) jacobians: Vec<f64>,
     groups: Option<&'a [usize]>,
     copies: Option<Copies>,
     /// The rows of a search, if they are not the original rows.
@@ -30,7 +32,7 @@ pub(super) struct Training<'a> {
 
 /// Some rows, owned.
 pub(super) struct Rows {
-    x: Matrix,
+    pub(super) x: Matrix,
     pub(super) observations: Observations,
     copies: Option<Copies>,
 }
@@ -44,8 +46,22 @@ impl<'a> Training<'a> {
         let unmerged = copies.as_ref().filter(|_| merged.is_none());
         let totals = unmerged.map(|copies| copies.total_weights(data));
         let observed = totals.as_deref().or(all.weights());
-        let ranks = config.columns_scale == ColumnsScale::Ranks;
-        let scalers = Scaler::of_targets(all, ranks, observed, data.weights().is_some())?;
+        let scales = Scales {
+            ranks: config.columns_scale == ColumnsScale::Ranks,
+            powers: config.target_scale == TargetScale::YeoJohnson,
+        };
+        if scales.powers && data.noise_std().is_some() {
+            return Err(Error::TransformedTarget { what: "known noise" });
+        }
+        let scalers = Scaler::of_targets(all, scales, observed, data.weights().is_some())?;
+        // One value of each observation.
+        let firsts: Option<Vec<usize>> =
+            unmerged.map(|copies| copies.groups().iter().map(|group| group[0]).collect());
+        let jacobian = |(scaler, y): (&Scaler, &&[f64])| match &firsts {
+            Some(rows) => scaler.log_jacobian(&rows.iter().map(|&i| y[i]).collect::<Vec<_>>()),
+            None => scaler.log_jacobian(y),
+        };
+        let jacobians = scalers.iter().zip(all.targets()).map(jacobian).collect();
         let merged = merged.map(|merged| Observations::standardised(&merged, &scalers));
         let distinct = distinct.map(Distinct::into_x).zip(merged);
         let distinct = distinct.map(|(x, observations)| Rows { x, observations, copies: None });
@@ -56,7 +72,21 @@ impl<'a> Training<'a> {
             x.gather(&rows)
         };
         let roughness = Roughness::new(config, x.rows(), sample)?;
-        Ok(Self { x, observations, scalers, groups, copies, distinct, roughness })
+        Ok(Self { x, observations, scalers, jacobians, groups, copies, distinct, roughness })
+    }
+
+    /// Weights all rows by the level of their noise.
+    pub(super) fn take_levels(&mut self, levels: &NoiseLevels) -> Result<()> {
+        levels.apply(self.x, &mut self.observations)?;
+        if let Some(rows) = &mut self.distinct {
+            levels.apply((&rows.x).into(), &mut rows.observations)?;
+        }
+        Ok(())
+    }
+
+    /// The original columns, as [`Dataset::grouped`] takes them.
+    pub(super) fn groups(&self) -> Option<&'a [usize]> {
+        self.groups
     }
 
     /// A search may stay as rough as it starts.

@@ -6,6 +6,8 @@ use crate::engine::path::evaluate_prior;
 use crate::engine::{Draw, Draws};
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::rng::{Purpose, stream};
+use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 /// Number of functions that are evaluated together.
@@ -90,13 +92,30 @@ impl<'m> Functions<'m> {
 
     /// Their values at the rows of `x`, in the target's units: one row per function.
     pub fn evaluate<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Matrix> {
-        let x = self.model.check(x)?;
+        self.observed(self.model.check(x)?, None)
+    }
+
+    /// New observations of them at the rows of `x`: their values with noise, which a seed gives for
+    /// each function and each row by its number.
+    pub fn observe<'a>(&self, x: impl Into<MatrixRef<'a>>, seed: u64) -> Result<Matrix> {
+        self.observed(self.model.check(x)?, Some(seed))
+    }
+
+    fn observed(&self, x: MatrixRef<'_>, noise_seed: Option<u64>) -> Result<Matrix> {
         let what = format!("values of {} functions", self.len());
         require(x, &what, &[&[self.len(), x.rows(), 2]])?;
         let blocks = self.model.by_block(x, |rows| {
             self.draws.par_chunks(TOGETHER).map(|draws| self.values(draws, rows)).collect()
         })?;
         let mut out = Matrix::zeros(self.len(), x.rows());
+        let levels = match noise_seed {
+            Some(_) => self.model.noise_levels(x)?,
+            None => None,
+        };
+        let noise_std = |row| self.model.noise_variance(levels.as_deref(), row).sqrt();
+        let noise_of =
+            |function: usize| noise_seed.map(|seed| stream(seed, Purpose::Noise, function as u32));
+        let mut noise: Vec<_> = (0..self.len()).map(noise_of).collect();
         let mut start = 0;
         for block in blocks {
             let parts: Vec<Matrix> = block;
@@ -104,8 +123,11 @@ impl<'m> Functions<'m> {
             let values = parts.iter().flat_map(|part| (0..part.rows()).map(|s| part.row(s)));
             for (s, values) in values.enumerate() {
                 let out = &mut out.row_mut(s)[start..start + columns];
-                for (out, f) in out.iter_mut().zip(values) {
-                    *out = self.model.scaler.undo_mean(*f);
+                for (k, (out, f)) in out.iter_mut().zip(values).enumerate() {
+                    let error = noise[s].as_mut().map_or(0.0, |rng| {
+                        noise_std(start + k) * Distribution::<f64>::sample(&StandardNormal, rng)
+                    });
+                    *out = self.model.scaler.undo(f + error);
                 }
                 if let Some(row) = out.iter().position(|f| !f.is_finite()) {
                     return Err(Error::NotFinitePrediction { row: start + row });

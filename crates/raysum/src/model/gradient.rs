@@ -1,16 +1,22 @@
 //! The gradient of a model's variance, beside that of its mean.
 
-use super::{Model, require};
+use super::{Model, join, require};
 use crate::data::{Matrix, MatrixRef};
 use crate::error::Result;
+use crate::scale::Power;
 
 impl Model {
     /// Gradient of the variance of f with respect to each column of X, one row per row of `x`, in
     /// the target's units squared per unit of the column.
     pub fn variance_gradient<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Matrix> {
-        let x = self.check(x)?;
+        self.check_untransformed("gradients of the variance")?;
+        self.function_variance_gradient(self.check(x)?)
+    }
+
+    /// The same in the unit in which functions add up.
+    fn function_variance_gradient(&self, x: MatrixRef<'_>) -> Result<Matrix> {
         require(x, "gradients", &[&[x.rows(), x.columns(), 2]])?;
-        let unit = self.scaler.y.std;
+        let unit = self.scaler.unit();
         let variance =
             self.ability(self.posterior.variance_slopes(), "gradients of the variance")?;
         let blocks = self.by_block(x, |rows| {
@@ -19,6 +25,33 @@ impl Model {
         })?;
         let gradient = Matrix::from_row_major(x.rows(), x.columns(), blocks.concat())?;
         self.per_unit(gradient, x, |slope, along| slope * unit * (unit * along))
+    }
+
+    /// The gradient of the mean of a transformed target, from that of its transformed function: the
+    /// mean changes with the mean and with the spread of what is transformed.
+    pub(super) fn gradient_through(
+        &self,
+        power: &Power,
+        mut gradient: Matrix,
+        x: MatrixRef<'_>,
+    ) -> Result<Matrix> {
+        let f = join(self.by_block(x, |rows| self.posterior.marginals(rows))?);
+        let of_variance = self.function_variance_gradient(x)?;
+        let levels = self.noise_levels(x)?;
+        let strength = self.noise.as_ref().map_or(0.0, |noise| noise.strength);
+        let of_log_level = self.noise.as_ref().map(|n| n.model.mean_gradient(x)).transpose()?;
+        for i in 0..x.rows() {
+            let noise = self.noise_variance(levels.as_deref(), i);
+            let std = (f.variance[i] + noise).sqrt();
+            let (by_mean, by_std) = power.mean_slopes(f.mean[i], std);
+            for (c, slope) in gradient.row_mut(i).iter_mut().enumerate() {
+                let of_noise =
+                    of_log_level.as_ref().map_or(0.0, |log| noise * strength * log[(i, c)]);
+                let of_std = (of_variance[(i, c)] + of_noise) / (2.0 * std);
+                *slope = (by_mean * *slope + by_std * of_std).clamp(f64::MIN, f64::MAX);
+            }
+        }
+        Ok(gradient)
     }
 
     /// A gradient per unit of each column, from one per unit of the standardised columns: `scaled`

@@ -2,7 +2,7 @@
 
 use super::{Model, require};
 use crate::data::{Matrix, MatrixRef};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg;
 use crate::rng::{Purpose, stream};
 use rand_distr::{Distribution, StandardNormal};
@@ -10,41 +10,22 @@ use rand_distr::{Distribution, StandardNormal};
 impl Model {
     /// Mean and full covariance of f at the rows of `x`.
     pub fn joint<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<(Vec<f64>, Matrix)> {
+        self.check_untransformed("covariance of predictions")?;
         let rows = self.rows_for_joint(self.check(x)?)?;
         let (mean, covariance) = self.posterior.joint(&rows);
         let mean = mean.iter().map(|f| self.scaler.undo_mean(f + self.prior().mean)).collect();
         Ok((mean, self.in_units_squared(&covariance)))
     }
 
-    /// Mean and full covariance of one sub-kernel's function f_j at the rows of `x`, without the
-    /// constant. Its level is less certain than its shape, because levels can be exchanged between
-    /// functions; the covariance separates the two.
-    pub fn component_joint<'a>(
-        &self,
-        j: usize,
-        x: impl Into<MatrixRef<'a>>,
-    ) -> Result<(Vec<f64>, Matrix)> {
-        let x = self.check(x)?;
-        if j >= self.prior().kernel.all().end {
-            let rule = "below the number of sub-kernels".into();
-            return Err(Error::OutOfRange { name: "the component", value: j as f64, rule });
-        }
-        let components = self.ability(self.posterior.components(), "components")?;
-        let rows = self.rows_for_joint(x)?;
-        let (mean, covariance) = components.joint_of(j..j + 1, &rows);
-        let mean = mean.iter().map(|f| f * self.scaler.y.std).collect();
-        Ok((mean, self.in_units_squared(&covariance)))
-    }
-
     /// All rows, standardised, if there is memory for their covariance in two units.
-    fn rows_for_joint(&self, x: MatrixRef<'_>) -> Result<Matrix> {
+    pub(super) fn rows_for_joint(&self, x: MatrixRef<'_>) -> Result<Matrix> {
         let (m, views) = (x.rows(), self.prior().kernel.views.rows());
         let width = 2 * self.posterior.joint_width() + views + x.columns() + 4;
         require(x, "the covariance of predictions", &[&[m, m, 2], &[m, width]])?;
         self.standardised(x)
     }
 
-    fn in_units_squared(&self, covariance: &Matrix) -> Matrix {
+    pub(super) fn in_units_squared(&self, covariance: &Matrix) -> Matrix {
         let m = covariance.rows();
         Matrix::from_fn(m, m, |i, j| self.scaler.undo_variance(covariance[(i, j)]))
     }
@@ -70,7 +51,7 @@ impl Model {
             let white: Vec<f64> = (0..m).map(|_| StandardNormal.sample(&mut rng)).collect();
             for (i, out) in out.row_mut(s).iter_mut().enumerate() {
                 let f: f64 = mean[i] + (0..m).map(|k| root[k * m + i] * white[k]).sum::<f64>();
-                *out = self.scaler.undo_mean(f + self.prior().mean);
+                *out = self.scaler.undo(f + self.prior().mean);
             }
         }
         Ok(out)

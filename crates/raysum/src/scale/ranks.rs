@@ -67,6 +67,11 @@ impl Ranks {
         ranks
     }
 
+    /// Whether all values of the column are equal.
+    pub(super) fn is_constant(&self) -> bool {
+        self.knots.len() == 1
+    }
+
     /// The mean slope over each tail.
     fn end_slopes(&self) -> (f64, f64) {
         let last = self.knots.len() - 1;

@@ -16,3 +16,5 @@ mod properties;
 mod stored_rows;
 mod stress;
 mod sums;
+mod target_scale;
+mod varying_noise;

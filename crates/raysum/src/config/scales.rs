@@ -1,4 +1,4 @@
-//! How columns are scaled.
+//! How columns and targets are scaled.
 
 use crate::error::{Error, Result};
 use crate::named;
@@ -31,5 +31,30 @@ impl FromStr for ColumnsScale {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
         named::find("scale of columns", &Self::ALL, name)
+    }
+}
+
+/// How targets are scaled before anything else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetScale {
+    /// To mean 0 and standard deviation 1.
+    #[default]
+    None,
+    /// By Yeo and Johnson's power transformation, or the logarithm of a target above 0, whichever
+    /// makes the target's values the more likely: for skewed targets.
+    YeoJohnson,
+}
+
+impl TargetScale {
+    /// Every choice with its name.
+    pub const ALL: [(&'static str, TargetScale); 2] =
+        [("none", TargetScale::None), ("yeo-johnson", TargetScale::YeoJohnson)];
+}
+
+impl FromStr for TargetScale {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        named::find("scale of targets", &Self::ALL, name)
     }
 }

@@ -1,0 +1,370 @@
+//! The scale of a target on which it is closer to normal: Yeo and Johnson's power transformation, or
+//! the logarithm.
+//!
+//! The exponent is that of the highest likelihood, see [`Evidence`]. It lies between 0 and 2, where the
+//! transformation maps all numbers onto all numbers, so that every prediction has an inverse. Values are
+//! shifted by their median and divided by some multiple of their interquartile range first: the result
+//! does not depend on the target's units.
+
+use super::evidence::Evidence;
+use super::{Standard, quadrature};
+use serde::{Deserialize, Serialize};
+
+/// At most about this many values decide on median and range.
+const SAMPLE: usize = 100_000;
+/// The units that are tried, in interquartile ranges.
+const UNITS: [f64; 3] = [1.0, 1.0 / 3.0, 3.0];
+/// Exponents that are tried before the best of them is refined.
+const TRIED: usize = 11;
+/// The exponent is found to within this.
+const PRECISION: f64 = 1e-3;
+/// Transformed values are limited, so that their squares stay finite.
+const FAR: f64 = 1e150;
+
+/// An increasing map of a target to a scale with mean 0 and standard deviation 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Power {
+    curve: Curve,
+    /// Mean and standard deviation of the curve's values.
+    mean: f64,
+    std: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Curve {
+    YeoJohnson {
+        origin: f64,
+        unit: f64,
+        exponent: f64,
+    },
+    /// Of targets above 0, which stay above 0.
+    Logarithm,
+}
+
+impl Curve {
+    fn apply(&self, y: f64) -> f64 {
+        let value = match *self {
+            Curve::YeoJohnson { origin, unit, exponent } => {
+                let u = y / unit - origin / unit;
+                if u < 0.0 { -raised(-u, 2.0 - exponent) } else { raised(u, exponent) }
+            }
+            Curve::Logarithm => y.max(f64::MIN_POSITIVE).ln(),
+        };
+        value.clamp(-FAR, FAR)
+    }
+
+    fn undo(&self, value: f64) -> f64 {
+        match *self {
+            Curve::YeoJohnson { origin, unit, exponent } => {
+                let u = if value < 0.0 {
+                    -lowered(-value, 2.0 - exponent)
+                } else {
+                    lowered(value, exponent)
+                };
+                origin + unit * u
+            }
+            Curve::Logarithm => value.exp(),
+        }
+        .clamp(f64::MIN, f64::MAX)
+    }
+
+    /// The logarithm of the slope at y.
+    fn log_slope(&self, y: f64) -> f64 {
+        match *self {
+            Curve::YeoJohnson { origin, unit, exponent } => {
+                let u = y / unit - origin / unit;
+                (exponent - 1.0) * u.signum() * u.abs().ln_1p() - unit.ln()
+            }
+            Curve::Logarithm => -y.max(f64::MIN_POSITIVE).ln(),
+        }
+    }
+}
+
+/// ((1 + u)^λ − 1)/λ for u ≥ 0, and its limit log(1 + u) for λ = 0.
+fn raised(u: f64, exponent: f64) -> f64 {
+    if exponent == 0.0 { u.ln_1p() } else { (exponent * u.ln_1p()).exp_m1() / exponent }
+}
+
+/// The inverse of [`raised`].
+fn lowered(value: f64, exponent: f64) -> f64 {
+    if exponent == 0.0 { value.exp_m1() } else { ((exponent * value).ln_1p() / exponent).exp_m1() }
+}
+
+impl Power {
+    /// The map of the highest likelihood for the values of rows, which count as often as their weights
+    /// say; `None` if they do not vary.
+    pub(super) fn learn(evidence: &Evidence, y: &[f64], weights: Option<&[f64]>) -> Option<Self> {
+        let (origin, unit) = centre(y)?;
+        let some: Vec<f64> = evidence.rows.iter().map(|&i| y[i]).collect();
+        let likelihood = |curve: &Curve| log_likelihood(curve, &some, evidence);
+        let mut curves = Vec::new();
+        for factor in UNITS {
+            let unit = (factor * unit).clamp(f64::MIN_POSITIVE, f64::MAX);
+            let curve = |exponent| Curve::YeoJohnson { origin, unit, exponent };
+            curves.push(curve(maximum(|exponent| likelihood(&curve(exponent)))));
+        }
+        if y.iter().all(|y| *y > 0.0) {
+            curves.push(Curve::Logarithm);
+        }
+        let curves = curves.into_iter().map(|curve| (likelihood(&curve), curve));
+        let (_, curve) = curves.rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let (mean, variance) = moments(&curve, y, weights);
+        let sound = variance.is_finite() && variance > 0.0;
+        sound.then(|| Self { curve, mean, std: variance.sqrt() })
+    }
+
+    /// The value of y on this scale.
+    pub(crate) fn apply(&self, y: f64) -> f64 {
+        (self.curve.apply(y) - self.mean) / self.std
+    }
+
+    /// The y of a value on this scale.
+    pub(crate) fn undo(&self, value: f64) -> f64 {
+        self.curve.undo(self.mean + self.std * value)
+    }
+
+    /// The logarithm of the slope at y: what densities on this scale are multiplied by.
+    pub(crate) fn log_slope(&self, y: f64) -> f64 {
+        self.curve.log_slope(y) - self.std.ln()
+    }
+
+    /// Mean and standard deviation of y where it is normal on this scale.
+    pub(crate) fn moments(&self, mean: f64, std: f64) -> (f64, f64) {
+        let centre = self.undo(mean);
+        // Differences from the centre: the squares of large values would cancel.
+        let at = |z: f64| self.undo(mean + std * z) / 2.0 - centre / 2.0;
+        let unit = quadrature::expectation(|z| at(z).abs()).max(f64::MIN_POSITIVE);
+        let first = quadrature::expectation(|z| at(z) / unit);
+        let second = quadrature::expectation(|z| (at(z) / unit - first).powi(2));
+        let end = |v: f64| v.clamp(f64::MIN, f64::MAX);
+        (end(centre + end(2.0 * unit * first)), end(2.0 * unit * second.sqrt()))
+    }
+
+    /// How fast the mean of [`Power::moments`] grows with the mean and with the standard deviation on
+    /// this scale.
+    pub(crate) fn mean_slopes(&self, mean: f64, std: f64) -> (f64, f64) {
+        let slope = |z: f64| (-self.log_slope(self.undo(mean + std * z))).exp().min(f64::MAX);
+        (quadrature::expectation(slope), quadrature::expectation(|z| z * slope(z)))
+    }
+
+    /// What the map is called, with its exponent.
+    pub(crate) fn name(&self) -> String {
+        match self.curve {
+            Curve::YeoJohnson { exponent, .. } => {
+                format!("Yeo–Johnson, exponent {:.2}", exponent.abs())
+            }
+            Curve::Logarithm => "logarithm".into(),
+        }
+    }
+
+    /// Its numbers.
+    pub(crate) fn numbers(&self) -> [f64; 5] {
+        let (origin, unit, exponent) = match self.curve {
+            Curve::YeoJohnson { origin, unit, exponent } => (origin, unit, exponent),
+            Curve::Logarithm => (0.0, 0.0, 0.0),
+        };
+        [origin, unit, exponent, self.mean, self.std]
+    }
+
+    /// Whether it is an increasing map, as those of damaged files may not be.
+    pub(crate) fn is_sound(&self) -> bool {
+        let curve = match self.curve {
+            Curve::YeoJohnson { unit, exponent, .. } => {
+                unit > 0.0 && (0.0..=2.0).contains(&exponent)
+            }
+            Curve::Logarithm => true,
+        };
+        curve && self.std > 0.0 && self.numbers().iter().all(|v| v.is_finite())
+    }
+}
+
+/// The median and the interquartile range; in place of that the standard deviation, where more than
+/// half of the values are equal. `None` if all are.
+fn centre(y: &[f64]) -> Option<(f64, f64)> {
+    let step = y.len().div_ceil(SAMPLE).max(1);
+    let mut sorted: Vec<f64> = y.iter().step_by(step).copied().collect();
+    sorted.sort_by(f64::total_cmp);
+    let at = |share: f64| sorted[(share * (sorted.len() - 1) as f64).round() as usize];
+    let range = at(0.75) / 2.0 - at(0.25) / 2.0;
+    let unit = if range > 0.0 { 2.0 * range.min(f64::MAX / 2.0) } else { Standard::of(y).std };
+    (unit > 0.0).then(|| (at(0.5), unit))
+}
+
+/// Mean and variance of a curve's values, which count as often as their weights say.
+fn moments(curve: &Curve, y: &[f64], weights: Option<&[f64]>) -> (f64, f64) {
+    let heaviest = weights.map_or(1.0, |weights| weights.iter().copied().fold(0.0, f64::max));
+    let (mut total, mut mean, mut squares) = (0.0, 0.0, 0.0);
+    for (i, y) in y.iter().enumerate() {
+        let weight = weights.map_or(1.0, |weights| weights[i] / heaviest);
+        let gap = curve.apply(*y) - mean;
+        total += weight;
+        mean += gap * weight / f64::max(total, f64::MIN_POSITIVE);
+        squares += weight * gap * (curve.apply(*y) - mean);
+    }
+    (mean, squares / total)
+}
+
+/// The log density of the values where their errors are normal after the curve, per row.
+fn log_likelihood(curve: &Curve, y: &[f64], evidence: &Evidence) -> f64 {
+    let values: Vec<f64> = y.iter().map(|y| curve.apply(*y)).collect();
+    let slopes = y.iter().map(|y| curve.log_slope(*y)).sum::<f64>() / y.len() as f64;
+    let density = slopes + evidence.log_density(&values);
+    if density.is_finite() { density } else { f64::MIN }
+}
+
+/// Where a function is highest between 0 and 2: near the best of some points.
+fn maximum(f: impl Fn(f64) -> f64) -> f64 {
+    let step = 2.0 / (TRIED - 1) as f64;
+    let values: Vec<f64> = (0..TRIED).map(|k| f(k as f64 * step)).collect();
+    let best = (0..TRIED).rev().max_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0);
+    let best = best as f64 * step;
+    let (mut low, mut high) = ((best - step).max(0.0), (best + step).min(2.0));
+    // Golden section.
+    let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
+    while high - low > PRECISION {
+        let (left, right) = (high - ratio * (high - low), low + ratio * (high - low));
+        if f(left) > f(right) { high = right } else { low = left }
+    }
+    let middle = 0.5 * (low + high);
+    // The ends of the range are exponents of their own.
+    if f(best) >= f(middle) { best } else { middle }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Matrix;
+
+    fn curves() -> Vec<Curve> {
+        let of = |exponent| Curve::YeoJohnson { origin: 3.0, unit: 0.7, exponent };
+        let mut all: Vec<Curve> = [0.0, 0.3, 1.0, 1.6, 2.0].map(of).to_vec();
+        all.push(Curve::Logarithm);
+        all
+    }
+
+    #[test]
+    fn inverses_and_slopes_are_those_of_the_map() {
+        for curve in curves() {
+            let power = Power { curve, mean: 0.4, std: 1.7 };
+            for y in [0.01, 1.0, 2.999, 3.0, 3.5, 40.0] {
+                let back = power.undo(power.apply(y));
+                assert!((back - y).abs() < 1e-9 * (1.0 + y.abs()), "{curve:?}: {y} and {back}");
+                let h = 1e-6 * y;
+                let slope = (power.apply(y + h) - power.apply(y - h)) / (2.0 * h);
+                assert!((slope.ln() - power.log_slope(y)).abs() < 1e-5, "{curve:?} at {y}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_exponent_of_one_is_a_straight_line() {
+        let line = Curve::YeoJohnson { origin: 3.0, unit: 2.0, exponent: 1.0 };
+        for y in [-50.0, 0.0, 3.0, 1e6] {
+            assert!((line.apply(y) - (y - 3.0) / 2.0).abs() < 1e-9 * (1.0 + y.abs()));
+        }
+    }
+
+    /// Quantiles of the normal distribution.
+    fn normal(n: usize) -> Vec<f64> {
+        use statrs::distribution::{ContinuousCDF, Normal};
+        (0..n).map(|i| Normal::standard().inverse_cdf((i as f64 + 0.5) / n as f64)).collect()
+    }
+
+    /// A map of values without anything to explain them.
+    fn learn(y: &[f64]) -> Option<Power> {
+        let nothing = Matrix::zeros(y.len(), 1);
+        Power::learn(&Evidence::new((&nothing).into()).unwrap(), y, None)
+    }
+
+    #[test]
+    fn the_highest_likelihood_finds_the_scale_that_made_the_values() {
+        let z = normal(800);
+        let symmetric = learn(&z).unwrap();
+        assert!((symmetric.numbers()[2] - 1.0).abs() < 0.01, "{symmetric:?}");
+        let positive: Vec<f64> = z.iter().map(|z| (5.0 + z).exp()).collect();
+        assert_eq!(learn(&positive).unwrap().curve, Curve::Logarithm);
+        // The same values in other units have the same map.
+        let scaled: Vec<f64> = positive.iter().map(|y| y * 1e-9 - 4.0).collect();
+        let skewed: Vec<f64> = positive.iter().map(|y| y - 4e9).collect();
+        let (a, b) = (learn(&scaled).unwrap(), learn(&skewed).unwrap());
+        for (x, y) in scaled.iter().zip(&skewed) {
+            assert!((a.apply(*x) - b.apply(*y)).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn a_skewed_column_does_not_bend_the_target_that_follows_it() {
+        let z = normal(400);
+        let column: Vec<f64> = z.iter().map(|z| (0.8 * z).exp()).collect();
+        let noise = |i: usize| z[(i * 177) % 400];
+        let y: Vec<f64> = (0..400).map(|i| column[i] + 0.3 * noise(i)).collect();
+        let x = Matrix::from_row_major(400, 1, column).unwrap();
+        let map = Power::learn(&Evidence::new((&x).into()).unwrap(), &y, None).unwrap();
+        // Its curve is straight over most of the values: alone it would not be.
+        let bend = |power: &Power| {
+            let slope = |y: f64| power.log_slope(y);
+            (slope(0.3) - slope(3.0)).abs()
+        };
+        let alone = learn(&y).unwrap();
+        assert!(bend(&map) < 0.3 && bend(&alone) > 1.0, "{map:?} {alone:?}");
+    }
+
+    #[test]
+    fn weights_count_as_repetitions() {
+        let y = [0.2, 1.0, 7.0, 2.0, 3.5];
+        let weights = [1.0, 2.0, 1.0, 3.0, 1.0];
+        let repeated = [0.2, 1.0, 1.0, 7.0, 2.0, 2.0, 2.0, 3.5];
+        for curve in curves() {
+            let (a, b) = (moments(&curve, &y, Some(&weights)), moments(&curve, &repeated, None));
+            assert!((a.0 - b.0).abs() < 1e-12 && (a.1 - b.1).abs() < 1e-12, "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn moments_are_those_of_many_draws() {
+        let z = normal(200_000);
+        for curve in curves() {
+            let power = Power { curve, mean: 0.4, std: 0.5 };
+            let draws: Vec<f64> = z.iter().map(|z| power.undo(0.3 + 0.8 * z)).collect();
+            let truth = Standard::of(&draws);
+            let (mean, std) = power.moments(0.3, 0.8);
+            assert!((mean - truth.mean).abs() < 2e-3 * truth.std, "{curve:?}: {mean} {truth:?}");
+            assert!((std / truth.std - 1.0).abs() < 5e-3, "{curve:?}: {std} {truth:?}");
+            let h = 1e-4;
+            let by_mean =
+                (power.moments(0.3 + h, 0.8).0 - power.moments(0.3 - h, 0.8).0) / (2.0 * h);
+            let by_std =
+                (power.moments(0.3, 0.8 + h).0 - power.moments(0.3, 0.8 - h).0) / (2.0 * h);
+            let found = power.mean_slopes(0.3, 0.8);
+            assert!((found.0 - by_mean).abs() < 1e-4 * by_mean.abs(), "{curve:?}: {found:?}");
+            assert!((found.1 - by_std).abs() < 1e-3 * by_mean.abs(), "{curve:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn values_without_spread_have_no_map() {
+        assert_eq!(learn(&[4.0; 9]), None);
+        assert_eq!(learn(&[4.0]), None);
+        // Mostly equal ones have.
+        let mut y = vec![0.0; 50];
+        y.extend([1.0, 2.0, 30.0]);
+        assert!(learn(&y).is_some_and(|power| power.is_sound()));
+    }
+
+    #[test]
+    fn values_of_any_size_stay_finite() {
+        for y in [[1e300, -1e300, 3e299, 0.0], [1e-300, 2e-300, 3e-300, 1e-299]] {
+            let power = learn(&y).unwrap();
+            assert!(power.is_sound(), "{power:?}");
+            for v in y {
+                assert!(power.apply(v).is_finite() && power.undo(power.apply(v)).is_finite());
+            }
+            for t in [-1e9, -30.0, 30.0, 1e9] {
+                assert!(power.undo(t).is_finite());
+                let (mean, std) = power.moments(t, 20.0);
+                assert!(mean.is_finite() && std.is_finite(), "{power:?} at {t}: {mean} {std}");
+            }
+        }
+    }
+}
