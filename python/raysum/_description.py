@@ -51,13 +51,20 @@ class Config(TypedDict):
     seed: int
 
 
-class Feature(TypedDict):
-    """A column of the training table. Its kind has a `type`, and details of that type."""
-
+class _Feature(TypedDict):
     name: str
     position: int
     kind: dict[str, Any]
     means: list[float]
+
+
+class Feature(_Feature, total=False):
+    """A column of the training table. Its kind has a `type`, and details of that type; `means` has
+    an entry for each column that its values become.
+    """
+
+    #: Whether a further column says where values are missing; absent if not.
+    indicator: bool
 
 
 class Schema(TypedDict):

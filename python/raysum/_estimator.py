@@ -125,10 +125,15 @@ class ProjectedAdditiveGPRegressor(
     noise_bounds : (float, float), default=(1e-4, 10.0)
         Range of the noise variance, relative to the target's variance: never below the first, and
         above the second only against a steep prior.
-    missing : {"error", "drop", "mean"}, default="error"
-        Treatment of missing values of X (NaN, None, NaT): refuse them; leave such rows out of a fit
-        (rows to predict cannot be left out); or fill in the mean of the column over the training
-        rows. Unless it is "error", rows with a missing target are left out of a fit.
+    missing : {"error", "drop", "mean", "indicate"}, default="error"
+        Treatment of missing values of X (NaN, None, NA, NaT): refuse them; leave such rows out of a
+        fit (rows to predict cannot be left out); fill in the mean of the column over the training
+        rows; or fill it in and add a column that is 1 where the value was missing (in text, a
+        category of its own), which allows later gaps in the columns that had some in the fit.
+        Unless it is "error", rows with a missing target are left out of a fit.
+    categories : int, default=100
+        Maximum number of categories of a text column, from 2 to 1000. Of more texts the most
+        frequent are categories of their own; all others, also unknown ones, are one.
     random_state : int, RandomState instance or None, default=0
         The seed of everything random. The same integer gives the same bits on any number of
         threads.
@@ -146,7 +151,8 @@ class ProjectedAdditiveGPRegressor(
         Their names, if X had names that are all strings.
     encoded_names_ : list of str
         Names of the encoded columns that the model uses: those of X, with `name=category` for each
-        category of a text column, and none for text that identifies rows.
+        category of a text column, and none for text that identifies rows; `name (others)` for the
+        category of all other texts, `name (missing)` for where values are missing.
     notes_ : list of str
         Notes on a frame with text, dates or missing values: which columns became categories, which
         were left out. Not available after `load`.
@@ -253,6 +259,7 @@ class ProjectedAdditiveGPRegressor(
         independent: bool = True,
         noise_bounds: Sequence[float] | NDArray[np.floating] = (1e-4, 10.0),
         missing: MissingRule = "error",
+        categories: int = 100,
         random_state: RandomState = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -279,6 +286,7 @@ class ProjectedAdditiveGPRegressor(
         self.independent = independent
         self.noise_bounds = noise_bounds
         self.missing = missing
+        self.categories = categories
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

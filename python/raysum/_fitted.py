@@ -69,6 +69,7 @@ class FittedModel:
     # Parameters of the estimator.
     n_jobs: int | None
     missing: MissingRule
+    categories: int
 
     def _take(self, model: _raysum.Model, several: bool | None = None) -> None:
         """Makes this the fitted model. `several` is whether y has two dimensions, which a file does
@@ -82,7 +83,7 @@ class FittedModel:
         widths = [1] * d["columns"]
         if schema is not None:
             names = [f["name"] for f in schema["features"]]
-            widths = [len(f["means"]) for f in schema["features"]]
+            widths = [len(f["means"]) + f.get("indicator", False) for f in schema["features"]]
         self.n_features_in_ = len(widths)
         named = names is not None and (schema is None or schema["named"])
         if named:
@@ -115,7 +116,7 @@ class FittedModel:
         self.target_transformation_ = transformations if self._several else transformations[0]
         self.log_marginal_likelihood_error_ = self._each(d["likelihood_error"])
         ends = np.cumsum([0, *widths])
-        # The encoded columns of a category share one value; an identifier has none.
+        # The encoded columns of a column share one value; an identifier has none.
         groups = [sorted(set(d["groups"][a:b])) for a, b in pairwise(ends)]
         labels = names if named and names else [f"x{i}" for i in range(len(widths))]
         self.feature_importances_, self.relevance_ = self._shares(d["relevance"], groups, labels)

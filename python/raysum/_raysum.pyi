@@ -49,6 +49,7 @@ def read_frame(
     named: bool,
     targets: list[Target],
     missing: str,
+    categories: int,
     least_rows: int,
 ) -> TrainingFrame: ...
 

@@ -76,6 +76,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "independent": ["boolean"],
     "noise_bounds": ["array-like"],
     "missing": [StrOptions(set(get_args(MissingRule)))],
+    "categories": [_limited("categories")],
     "random_state": [_count(0, _inputs.LARGEST_SEED), "random_state"],
     "n_jobs": [Integral, None],
     "verbose": ["verbose"],
@@ -155,6 +156,19 @@ def parameters(description: _description.Description) -> dict[str, Any]:
     found["n_restarts"] = config["starts"] - 1
     found["noise_bounds"] = tuple(config["noise_bounds"])
     found["random_state"] = config["seed"]
+    found.update(_of_schema(description["schema"]))
+    return found
+
+
+def _of_schema(schema: _description.Schema | None) -> dict[str, Any]:
+    """The parameters that a schema shows."""
+    features = [] if schema is None else schema["features"]
+    found: dict[str, Any] = {}
+    if any(feature.get("indicator") for feature in features):
+        found["missing"] = "indicate"
+    sizes = [len(feature["means"]) for feature in features if feature["kind"].get("others")]
+    if sizes:
+        found["categories"] = sizes[0]
     return found
 
 

@@ -38,7 +38,8 @@ def is_known(estimator: FittedModel, X: TableLike) -> bool:
     schema = estimator._description["schema"]
     if schema is None or _frames.is_frame(X):
         return schema is not None
-    return any(f["kind"]["type"] not in ("number", "boolean") for f in schema["features"])
+    plain = ("number", "boolean")
+    return any(f["kind"]["type"] not in plain or f.get("indicator") for f in schema["features"])
 
 
 def training(
@@ -65,7 +66,9 @@ def training(
             name += "_"
         taken.add(name)
         targets.append((name, np.ascontiguousarray(values), floats))
-    return _raysum.read_frame(columns, named, targets, estimator.missing, least)
+    return _raysum.read_frame(
+        columns, named, targets, estimator.missing, estimator.categories, least
+    )
 
 
 def encoded(estimator: FittedModel, X: TableLike) -> tuple[Floats, list[int]]:
@@ -99,7 +102,8 @@ def _is_encoded(X: DataFrame, schema: Schema, encoded: list[str]) -> bool:
     """Whether a frame has encoded columns, and not the original ones."""
     there = set(X.columns)
     used = {f["name"] for f in schema["features"] if f["kind"]["type"] != "identifier"}
-    return set(encoded) <= there and not used <= there
+    # Numbers keep their names, so that only indicators distinguish their encoded columns.
+    return set(encoded) <= there and (used < set(encoded) or not used <= there)
 
 
 def tell(notes: list[Note], stacklevel: int) -> None:

@@ -95,7 +95,7 @@ KernelName: TypeAlias = Literal["rbf", "cosine", "matern12", "matern32", "matern
 DirectionsName: TypeAlias = Literal["axes", "gaussian", "sphere", "diverse", "energy"]
 EngineName: TypeAlias = Literal["auto", "dense", "weight", "ski"]
 OptimizerName: TypeAlias = Literal["lbfgs", "adam"]
-MissingRule: TypeAlias = Literal["error", "drop", "mean"]
+MissingRule: TypeAlias = Literal["error", "drop", "mean", "indicate"]
 
 
 class FittedTerm(NamedTuple):

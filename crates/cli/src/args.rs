@@ -12,6 +12,7 @@ pub(crate) use online::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
 use crate::program::ProgramArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use raysum::Config;
+use raysum::limits::{DEFAULT_CATEGORIES, MAX_CATEGORIES, MIN_CATEGORIES};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use values::{file, folder, model_file, open_unit, share, whole};
@@ -97,6 +98,17 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) drop: Vec<String>,
 
+    /// Most categories of a text column. With more texts than that the most frequent ones are
+    /// categories of their own, and all others are one
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = DEFAULT_CATEGORIES,
+        value_parser = whole(MIN_CATEGORIES, MAX_CATEGORIES),
+        allow_hyphen_values = true
+    )]
+    pub(crate) categories: usize,
+
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
 
@@ -115,7 +127,9 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) header: Option<YesNo>,
 
-    /// What to do about missing values: stop, leave the row out, or fill in the column's mean
+    /// What to do about missing values: stop, leave the row out, fill in the column's mean over the
+    /// training rows, or in a fit indicate them: fill in the mean, and add a column that is 1 where
+    /// the value was missing. Later tables may have gaps in these columns without any option
     #[arg(long, value_enum, default_value = "error", allow_hyphen_values = true)]
     pub(crate) missing: MissingRule,
 
@@ -150,6 +164,9 @@ pub(crate) enum MissingRule {
     Drop,
     /// Fill in the column's mean over the training rows; rows without a target are left out.
     Mean,
+    /// The same, with a further column that is 1 where the cell is missing; a later table may have
+    /// gaps only where the training table had some.
+    Indicate,
 }
 
 /// The decimal mark.

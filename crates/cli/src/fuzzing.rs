@@ -7,7 +7,7 @@ use raysum::Labels;
 use raysum::schema::Schema;
 use raysum::{Matrix, Model};
 use raysum_table::{
-    ColumnChoice, CsvOptions, EncodeOptions, Missing, Notation, PredictionOptions, ScannedTable,
+    CsvOptions, EncodeOptions, Missing, Notation, PredictionOptions, ScannedTable, SchemaOptions,
     TableFile, TableSchema, read_all_new,
 };
 
@@ -15,19 +15,21 @@ use raysum_table::{
 pub fn table(bytes: &[u8]) {
     let file = TableFile::from_bytes("t", bytes, CsvOptions::default());
     let Ok(scan) = ScannedTable::new(&file, Notation::default(), u64::MAX) else { return };
-    let learn = |spec| {
+    let learn = |(spec, missing)| {
         let target = scan.stats.find_column(spec).expect("there is a column");
         let labels = Labels::of_targets(vec![target]);
-        let (schema, _) = Schema::infer(&scan.stats, &labels, &ColumnChoice::default()).ok()?;
+        let options = SchemaOptions { missing, categories: 3, ..SchemaOptions::default() };
+        let (schema, _) = Schema::infer(&scan.stats, &labels, &options).ok()?;
         schema.validate().expect("what was inferred is valid");
         Some(schema)
     };
-    let schemas: Vec<Schema> = ["0", "-1"].into_iter().filter_map(learn).collect();
-    let policies = [Missing::Error, Missing::Drop, Missing::Mean];
+    let tasks = [("0", Missing::Error), ("-1", Missing::Error), ("-1", Missing::Indicate)];
+    let schemas: Vec<Schema> = tasks.into_iter().filter_map(learn).collect();
+    let policies = [Missing::Error, Missing::Drop, Missing::Mean, Missing::Indicate];
     let _ = scan.into_chunks(|chunk| {
         for schema in &schemas {
             for missing in policies {
-                let options = EncodeOptions { missing, with_labels: true };
+                let options = EncodeOptions { missing, with_labels: true, fitting: true };
                 let Ok(encoded) = schema.encode(&chunk, options) else { continue };
                 check(&encoded.x, encoded.kept.len());
             }

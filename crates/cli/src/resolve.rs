@@ -10,7 +10,7 @@ use raysum::schema::{DateOrder, DecimalMark};
 use raysum::{Config, Labels};
 use raysum_table::{
     ColumnChoice, CsvOptions, InputPath, Missing, Notation, OutputFormat, PredictionOptions,
-    TrainingOptions,
+    SchemaOptions, TrainingOptions,
 };
 use std::path::{Path, PathBuf};
 
@@ -91,6 +91,7 @@ impl ReadArgs {
             MissingRule::Error => Missing::Error,
             MissingRule::Drop => Missing::Drop,
             MissingRule::Mean => Missing::Mean,
+            MissingRule::Indicate => Missing::Indicate,
         }
     }
 }
@@ -112,8 +113,11 @@ impl TableArgs {
             },
             csv: self.reading.csv(),
             options: TrainingOptions {
-                choice: ColumnChoice { columns: self.columns.clone(), drop: self.drop.clone() },
-                missing: self.reading.missing(),
+                schema: SchemaOptions {
+                    choice: ColumnChoice { columns: self.columns.clone(), drop: self.drop.clone() },
+                    missing: self.reading.missing(),
+                    categories: self.categories,
+                },
                 notation: self.reading.notation(),
                 room: self.memory.unwrap_or_else(memory::half_of_free),
                 ..TrainingOptions::default()

@@ -8,7 +8,8 @@ use pyo3::types::{PyList, PyString};
 use raysum::Labels;
 use raysum::schema::Schema;
 use raysum_table::{
-    Audience, Frame, Missing, Note, PredictionOptions, TrainingOptions, read_all_new, read_training,
+    Audience, Frame, Missing, Note, PredictionOptions, SchemaOptions, TrainingOptions,
+    read_all_new, read_training,
 };
 
 /// The name of a frame in messages.
@@ -49,6 +50,7 @@ pub(crate) fn read_frame(
     named: bool,
     targets: Vec<GivenTarget<'_>>,
     missing: &str,
+    categories: usize,
     least_rows: usize,
 ) -> PyResult<TrainingFrame> {
     let rows =
@@ -60,7 +62,8 @@ pub(crate) fn read_frame(
     }
     let labels = Labels::of_targets((features..frame.width()).collect());
     let missing = missing_rule(missing)?;
-    let options = TrainingOptions { missing, least_rows, ..TrainingOptions::default() };
+    let schema = SchemaOptions { missing, categories, ..SchemaOptions::default() };
+    let options = TrainingOptions { schema, least_rows, ..TrainingOptions::default() };
     let table = py.detach(|| read_training(&frame, &options, |_| Ok(labels)));
     let table = table.map_err(to_value_error)?;
     Ok(TrainingFrame {
@@ -133,6 +136,7 @@ fn missing_rule(name: &str) -> PyResult<Missing> {
         "error" => Ok(Missing::Error),
         "drop" => Ok(Missing::Drop),
         "mean" => Ok(Missing::Mean),
+        "indicate" => Ok(Missing::Indicate),
         other => Err(PyValueError::new_err(format!("unknown rule for missing values: {other}"))),
     }
 }

@@ -3,7 +3,10 @@
 use crate::error::to_python;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use raysum::limits::{MAX_PROBES, MAX_SUB_KERNELS, MIN_GRID_POINTS, MIN_PROBES, MIN_SUBSET_ROWS};
+use raysum::limits::{
+    MAX_CATEGORIES, MAX_PROBES, MAX_SUB_KERNELS, MIN_CATEGORIES, MIN_GRID_POINTS, MIN_PROBES,
+    MIN_SUBSET_ROWS,
+};
 use raysum::{
     ColumnsScale, Config, ConfigPatch, Directions, EngineChoice, Error, LengthScalePrior, Noise,
     Optimizer, Result, SubKernel, TargetScale,
@@ -120,6 +123,7 @@ pub(crate) fn names() -> HashMap<&'static str, Vec<&'static str>> {
 pub(crate) fn limits() -> HashMap<&'static str, (usize, Option<usize>)> {
     HashMap::from([
         ("n_projections", (1, Some(MAX_SUB_KERNELS))),
+        ("categories", (MIN_CATEGORIES, Some(MAX_CATEGORIES))),
         ("subset", (MIN_SUBSET_ROWS, None)),
         ("grid", (MIN_GRID_POINTS, None)),
         ("probes", (MIN_PROBES, Some(MAX_PROBES))),

@@ -27,6 +27,15 @@ pub const MAX_PROBES: usize = 10_000;
 /// Fewest rows to search hyperparameters on.
 pub const MIN_SUBSET_ROWS: usize = 2;
 
+/// Fewest categories of a text column: the most frequent one, and one for all others.
+pub const MIN_CATEGORIES: usize = 2;
+
+/// Most categories of a text column, each of which is a column of X.
+pub const MAX_CATEGORIES: usize = 1_000;
+
+/// Most categories of a text column, unless the user says otherwise.
+pub const DEFAULT_CATEGORIES: usize = 100;
+
 /// A limit as messages write it, with commas: `30,000`.
 pub fn written(limit: usize) -> String {
     let digits = limit.to_string();

@@ -3,11 +3,9 @@
 
 use crate::data::Labels;
 use crate::error::{Error, Result};
+use crate::limits::MAX_CATEGORIES;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-
-/// Most categories of one column.
-pub const MAX_CATEGORIES: usize = 100;
 
 /// The columns of a training table that a model uses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,8 +29,11 @@ pub struct Feature {
     pub position: usize,
     /// Its kind.
     pub kind: FeatureKind,
-    /// Training mean of each encoded column: the value that replaces a missing cell.
+    /// Training mean of each column that its values become: what replaces a missing cell.
     pub means: Vec<f64>,
+    /// Whether a further column of X is 1 where the cell is missing, and 0 elsewhere.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub indicator: bool,
 }
 
 /// The kind of a feature, and its encoding.
@@ -53,6 +54,9 @@ pub enum FeatureKind {
     Category {
         /// The distinct texts, sorted.
         categories: Vec<String>,
+        /// Whether there is one more category, for all other texts.
+        #[serde(default, skip_serializing_if = "is_default")]
+        others: bool,
     },
     /// Texts that are all distinct. They identify rows, and the model does not use them.
     Identifier,
@@ -127,45 +131,61 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl FeatureKind {
-    /// Number of encoded columns.
-    pub fn encoded_columns(&self) -> usize {
+    /// Number of columns that the values become.
+    pub fn value_columns(&self) -> usize {
         match self {
             Self::Number(_) | Self::Date { .. } | Self::Boolean => 1,
-            Self::Category { categories } => categories.len(),
+            Self::Category { categories, others } => categories.len() + usize::from(*others),
             Self::Identifier => 0,
         }
+    }
+}
+
+impl Feature {
+    /// Number of encoded columns: those of its values, and the indicator.
+    pub fn encoded_columns(&self) -> usize {
+        self.kind.value_columns() + usize::from(self.indicator)
+    }
+
+    /// Names of the encoded columns: its own or `name=category`, `name (others)` for the category
+    /// of all other texts, and `name (missing)` for the indicator.
+    fn encoded_names(&self) -> Vec<String> {
+        let name = &self.name;
+        let mut names = match &self.kind {
+            FeatureKind::Identifier => Vec::new(),
+            FeatureKind::Category { categories, others } => {
+                let mut names: Vec<String> =
+                    categories.iter().map(|category| format!("{name}={category}")).collect();
+                names.extend(others.then(|| format!("{name} (others)")));
+                names
+            }
+            _ => vec![name.clone()],
+        };
+        names.extend(self.indicator.then(|| format!("{name} (missing)")));
+        names
     }
 }
 
 impl Schema {
     /// Number of columns of X.
     pub fn encoded_columns(&self) -> usize {
-        self.features.iter().map(|feature| feature.kind.encoded_columns()).sum()
+        self.features.iter().map(Feature::encoded_columns).sum()
     }
 
-    /// Names of the columns of X: the feature's own, or `name=category`.
+    /// Names of the columns of X: the feature's own, or `name=category`; `name (others)` and
+    /// `name (missing)` for the category of all other texts, and for the indicator of gaps.
     pub fn encoded_names(&self) -> Vec<String> {
-        let mut names = Vec::with_capacity(self.encoded_columns());
-        for Feature { name, kind, .. } in &self.features {
-            match kind {
-                FeatureKind::Identifier => {}
-                FeatureKind::Category { categories } => {
-                    names.extend(categories.iter().map(|category| format!("{name}={category}")));
-                }
-                _ => names.push(name.clone()),
-            }
-        }
-        names
+        self.features.iter().flat_map(Feature::encoded_names).collect()
     }
 
     /// The features that become columns of X, in order.
     pub fn used(&self) -> impl Iterator<Item = &Feature> {
-        self.features.iter().filter(|feature| feature.kind.encoded_columns() > 0)
+        self.features.iter().filter(|feature| feature.encoded_columns() > 0)
     }
 
     /// For each column of X the number of the used feature that it belongs to.
     pub fn groups(&self) -> Vec<usize> {
-        let columns = |(k, feature): (usize, &Feature)| vec![k; feature.kind.encoded_columns()];
+        let columns = |(k, feature): (usize, &Feature)| vec![k; feature.encoded_columns()];
         self.used().enumerate().flat_map(columns).collect()
     }
 
@@ -200,16 +220,19 @@ impl Schema {
 impl Feature {
     fn validate(&self) -> Result<()> {
         let bad = |detail: String| Err(Error::Schema { detail });
-        let (name, columns) = (&self.name, self.kind.encoded_columns());
+        let (name, columns) = (&self.name, self.kind.value_columns());
         match &self.kind {
             FeatureKind::Number(format) => check_format(name, format)?,
-            FeatureKind::Category { categories } => {
+            FeatureKind::Category { categories, .. } => {
                 if !categories.windows(2).all(|pair| pair[0] < pair[1]) {
                     return bad(format!("the categories of {name:?} are not sorted"));
                 }
-                if !(1..=MAX_CATEGORIES).contains(&columns) {
+                if categories.is_empty() || columns > MAX_CATEGORIES {
                     return bad(format!("{name:?} has {columns} categories"));
                 }
+            }
+            FeatureKind::Identifier if self.indicator => {
+                return bad(format!("{name:?} is not used, but has an indicator"));
             }
             FeatureKind::Date { .. } | FeatureKind::Boolean | FeatureKind::Identifier => {}
         }

@@ -6,7 +6,7 @@ use crate::column_builder::value_of;
 use crate::date::Orders;
 use crate::match_columns::{Matched, matched};
 use crate::messages::{Audience, quoted};
-use crate::missing::{Missing, keep_rows};
+use crate::missing::{FeatureGaps, Missing, keep_rows};
 use crate::number::{NumberUnit, Spelling};
 use crate::report::{EncodeReport, Unknown};
 use anyhow::{Result, anyhow, bail};
@@ -37,6 +37,8 @@ pub struct EncodeOptions {
     pub missing: Missing,
     /// Whether targets and sample weights are required.
     pub with_labels: bool,
+    /// Whether the schema was inferred from this table, so that it could still be another.
+    pub fitting: bool,
 }
 
 /// A feature's cells in the current chunk.
@@ -68,8 +70,12 @@ pub(crate) fn encode(
     }
     let mut report = EncodeReport::default();
     let label_values = labels.try_map(|column| numbers(chunk, column, ValueKind::Number))?;
-    let used: Vec<&Column> = columns.iter().copied().flatten().collect();
-    let kept = keep_rows(chunk, &used, &labels, options.missing, &mut report);
+    let used = schema.features.iter().zip(&columns).filter_map(|(feature, column)| {
+        column.map(|column| FeatureGaps { column, indicated: feature.indicator })
+    });
+    let used: Vec<FeatureGaps<'_>> = used.collect();
+    let advice = chunk.origin.audience.allow_missing(options.fitting);
+    let kept = keep_rows(chunk, &used, &labels, options.missing, advice, &mut report);
     let picked = label_values.map(|values| kept.iter().map(|row| values[*row]).collect());
     check_labels(chunk, &kept, &labels, &picked)?;
     let width = schema.encoded_columns();
@@ -111,13 +117,19 @@ fn check_labels(
 fn fill_row(schema: &Schema, cells: &[FeatureCells<'_>], row: usize, out: &mut [f64]) {
     let mut rest = out;
     for (feature, cells) in schema.features.iter().zip(cells) {
-        let (slot, after) = rest.split_at_mut(feature.kind.encoded_columns());
+        let (columns, after) = rest.split_at_mut(feature.encoded_columns());
         rest = after;
+        let (slot, indicator) = columns.split_at_mut(feature.kind.value_columns());
         match cells {
             FeatureCells::Values(values) if values[row].is_nan() => {
                 slot.copy_from_slice(&feature.means);
+                indicator.fill(1.0);
             }
             FeatureCells::Values(values) => slot[0] = values[row],
+            // With an indicator a gap is one more category, and not a mixture of the others.
+            FeatureCells::Texts { codes, .. } if codes[row] == NO_TEXT && feature.indicator => {
+                indicator.fill(1.0);
+            }
             FeatureCells::Texts { codes, .. } if codes[row] == NO_TEXT => {
                 slot.copy_from_slice(&feature.means);
             }
@@ -138,7 +150,9 @@ fn feature_cells<'a>(
     column: &'a Column,
 ) -> Result<FeatureCells<'a>> {
     let kind = match &feature.kind {
-        FeatureKind::Category { categories } => return texts(chunk, column, categories),
+        FeatureKind::Category { categories, others } => {
+            return texts(chunk, column, categories, *others);
+        }
         FeatureKind::Identifier => return Ok(FeatureCells::Unused),
         FeatureKind::Number(_) => ValueKind::Number,
         FeatureKind::Date { .. } => ValueKind::Date,
@@ -226,8 +240,14 @@ fn has_other_unit(text: &str, reading: &ColumnReading) -> bool {
     }
 }
 
-/// The cells of a column that was texts in training.
-fn texts<'a>(chunk: &Chunk, column: &'a Column, categories: &[String]) -> Result<FeatureCells<'a>> {
+/// The cells of a column that was texts in training. Unknown ones belong to the category of all
+/// `others`, if there is one.
+fn texts<'a>(
+    chunk: &Chunk,
+    column: &'a Column,
+    categories: &[String],
+    others: bool,
+) -> Result<FeatureCells<'a>> {
     let (texts, codes) = match &column.cells {
         Cells::Texts { texts, codes } => (Cow::from(&texts[..]), Cow::from(&codes[..])),
         Cells::Values(kind, values) => {
@@ -253,7 +273,7 @@ fn texts<'a>(chunk: &Chunk, column: &'a Column, categories: &[String]) -> Result
             let value = cell::truth(text)?;
             categories.iter().position(|category| cell::truth(category) == Some(value))
         };
-        exact.or_else(number).or_else(truth)
+        exact.or_else(number).or_else(truth).or_else(|| others.then_some(categories.len()))
     };
     let categories = texts.iter().map(category).collect();
     Ok(FeatureCells::Texts { texts, codes, categories })

@@ -1,24 +1,20 @@
 //! Infers a schema from the statistics of a training table: which columns are numbers, dates,
 //! booleans or categories, and which are left out.
 
+use crate::categories::TextFeature;
 use crate::chunk::{ColumnReading, ValueKind, unusable};
 use crate::column_stats::{ColumnStats, Content, TableStats, TextStats};
 use crate::evidence::{Evidence, TableNotation, Verdict};
-use crate::messages::{Note, count, every, names, quoted};
+use crate::messages::{Note, every, names, quoted};
+use crate::missing::Missing;
 use crate::number::{self, Spelling};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use raysum::Labels;
+use raysum::limits::{DEFAULT_CATEGORIES, MAX_CATEGORIES, MIN_CATEGORIES, written};
 use raysum::schema::{
-    DateOrder, DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, MAX_CATEGORIES,
-    NumberFormat, Schema,
+    DateOrder, DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, NumberFormat, Schema,
 };
 use std::collections::HashSet;
-
-/// This many cells, and this share of them, are typos rather than categories.
-const MAX_TYPOS: usize = 20;
-const MAX_TYPO_SHARE: f64 = 0.05;
-/// Distinct texts in fewer rows than this may be categories by chance.
-const LEAST_IDENTIFIERS: usize = 10;
 
 /// The columns to predict from, by name or position.
 #[derive(Clone, Debug, Default)]
@@ -29,21 +25,49 @@ pub struct ColumnChoice {
     pub drop: Vec<String>,
 }
 
+/// How a schema is inferred.
+#[derive(Clone, Debug)]
+pub struct SchemaOptions {
+    /// The columns to predict from.
+    pub choice: ColumnChoice,
+    /// What to do about missing cells.
+    pub missing: Missing,
+    /// Maximum number of categories of a text column.
+    pub categories: usize,
+}
+
+impl Default for SchemaOptions {
+    /// All columns of a table without missing values.
+    fn default() -> Self {
+        Self {
+            choice: ColumnChoice::default(),
+            missing: Missing::Error,
+            categories: DEFAULT_CATEGORIES,
+        }
+    }
+}
+
 /// Infers the schema of a table whose targets, sample weights and known noise are these columns.
 pub(crate) fn infer(
     stats: &TableStats,
     labels: &Labels<usize>,
-    choice: &ColumnChoice,
+    options: &SchemaOptions,
 ) -> Result<(Schema, Vec<Note>)> {
     let table = &stats.origin.name;
-    let left_out = left_out(stats, labels, choice)?;
+    ensure!(
+        (MIN_CATEGORIES..=MAX_CATEGORIES).contains(&options.categories),
+        "categories is {}, but must be from {MIN_CATEGORIES} to {}",
+        options.categories,
+        written(MAX_CATEGORIES),
+    );
+    let left_out = left_out(stats, labels, &options.choice)?;
     let label = |what: &str| {
         let what = what.to_owned();
         move |position: &usize| label_column(stats, &what, *position)
     };
     let mut inference = Inference {
         stats,
-        chosen: !choice.columns.is_empty(),
+        options,
         schema: Schema {
             named: stats.named,
             width: stats.columns.len(),
@@ -165,8 +189,7 @@ impl ColumnStats {
 /// A schema under construction, column by column.
 struct Inference<'a> {
     stats: &'a TableStats,
-    /// Whether the user has named the columns to predict from.
-    chosen: bool,
+    options: &'a SchemaOptions,
     schema: Schema,
     notes: Vec<Note>,
 }
@@ -204,32 +227,40 @@ impl Inference<'_> {
                 (kind, vec![values.mean], constant)
             }
             Content::Texts(texts) => {
-                self.notes.extend(check_texts(stats, column, texts, self.chosen)?);
-                if is_identifier(column, texts) && !self.chosen {
-                    (FeatureKind::Identifier, Vec::new(), None)
-                } else {
-                    let sizes = texts.sizes();
-                    let shares = sizes.iter().map(|(_, size)| *size as f64 / present as f64);
-                    let means = shares.collect();
-                    let categories: Vec<String> =
-                        sizes.into_iter().map(|(text, _)| text.to_owned()).collect();
-                    let only = categories.first().filter(|_| categories.len() == 1).cloned();
-                    (FeatureKind::Category { categories }, means, only)
-                }
+                let most = self.options.categories;
+                let found = TextFeature::of(stats, column, texts, self.is_chosen(), most)?;
+                self.notes.extend(found.notes);
+                let only = match &found.kind {
+                    FeatureKind::Category { categories, others: false } => {
+                        categories.first().filter(|_| categories.len() == 1).cloned()
+                    }
+                    _ => None,
+                };
+                (found.kind, found.means, only)
             }
             Content::Nothing | Content::Mixed | Content::Other(_) => {
                 return Err(unusable(origin, &column.name, "no one kind of value"));
             }
         };
-        if let Some(value) = constant {
+        let indicator = self.options.missing == Missing::Indicate
+            && column.missing > 0
+            && kind != FeatureKind::Identifier;
+        // The gaps of a constant column may still tell something.
+        if let (Some(value), false) = (constant, indicator) {
             let value = quoted(&value);
             self.notes.push(Note::Remark(format!(
                 "{}: every value is {value}, so nothing can be learned from it",
                 place()
             )));
         }
-        self.schema.features.push(Feature { name: column.name.to_string(), position, kind, means });
+        let name = column.name.to_string();
+        self.schema.features.push(Feature { name, position, kind, means, indicator });
         Ok(())
+    }
+
+    /// Whether the user has named the columns to predict from.
+    fn is_chosen(&self) -> bool {
+        !self.options.choice.columns.is_empty()
     }
 
     /// Whether a column is the index that pandas writes beside a frame: unnamed in a text file, and
@@ -239,7 +270,7 @@ impl Inference<'_> {
         let unnamed = self.stats.named && *column.name == *position.to_string();
         let inside = column.name.strip_prefix("__index_level_");
         let inside = inside.is_some_and(|rest| rest.ends_with("__"));
-        !self.chosen && (inside || (unnamed && column.missing == 0 && values.number_rows()))
+        !self.is_chosen() && (inside || (unnamed && column.missing == 0 && values.number_rows()))
     }
 
     /// Adds notes about several columns together.
@@ -274,8 +305,8 @@ impl Inference<'_> {
             .features
             .iter()
             .filter_map(|feature| match &feature.kind {
-                FeatureKind::Category { categories } => {
-                    let (name, n) = (quoted(&feature.name), categories.len());
+                FeatureKind::Category { .. } => {
+                    let (name, n) = (quoted(&feature.name), feature.kind.value_columns());
                     let noun = if n == 1 { "category" } else { "categories" };
                     Some(format!("{name} ({n} {noun})"))
                 }
@@ -288,13 +319,6 @@ impl Inference<'_> {
         self.notes.extend(remarks.into_iter().map(Note::Remark));
         (self.schema, self.notes)
     }
-}
-
-/// Whether texts identify rows: all are different, and most are neither numbers nor dates.
-fn is_identifier(column: &ColumnStats, texts: &TextStats) -> bool {
-    let Evidence { numbers, dates, .. } = column.evidence;
-    let present = column.evidence.present();
-    texts.all_distinct() && present >= LEAST_IDENTIFIERS && 2 * numbers.max(dates) <= present
 }
 
 /// Refuses ambiguous numbers and dates, and columns that mix notations.
@@ -356,59 +380,6 @@ fn examples(texts: &TextStats) -> String {
         Some(other) => format!("{}, {}", quoted(first), quoted(other)),
         None => quoted(first),
     }
-}
-
-/// Refuses a text column that looks like numbers or dates with typos, or that has too many distinct
-/// texts to be categories. A mix of numbers and texts that passes gives a note, and so does a
-/// column that is left out.
-fn check_texts(
-    stats: &TableStats,
-    column: &ColumnStats,
-    texts: &TextStats,
-    chosen: bool,
-) -> Result<Option<Note>> {
-    let Evidence { numbers, dates, .. } = column.evidence;
-    let present = column.evidence.present();
-    let origin = stats.origin_of(column);
-    let drop = origin.audience.drop_column(&column.name);
-    let (kind, most, (line, text)) = if dates > numbers {
-        ("date", dates, texts.first_no_date())
-    } else {
-        ("number", numbers, texts.first_no_number())
-    };
-    let (place, text) = (stats.cell(line, column), quoted(text));
-    let slips = present - most;
-    let few = slips <= MAX_TYPOS && (slips as f64) < MAX_TYPO_SHARE * present as f64;
-    let too_many = texts.distinct() > MAX_CATEGORIES;
-    if slips > 0 && (few || (too_many && most > slips)) {
-        let (more, them) = match slips - 1 {
-            0 => (String::new(), "it"),
-            more => (format!(", nor are {}", count(more, "other cell")), "them"),
-        };
-        bail!(
-            "{place}: {text} is not a {kind}{more} (the column's other {most} values are); fix \
-             {them}, or {drop}"
-        );
-    }
-    let place_of_column = origin.column(&column.name);
-    if is_identifier(column, texts) && !chosen {
-        let distinct = texts.count();
-        return Ok(Some(Note::Caution(format!(
-            "{place_of_column}: it is left out, because its {distinct} texts are all different"
-        ))));
-    }
-    if too_many {
-        bail!(
-            "{place_of_column}: it has {} different texts, such as {text}, but at most \
-             {MAX_CATEGORIES} categories are supported; {drop}",
-            texts.count(),
-        );
-    }
-    Ok((most > 0 && slips > 0).then(|| {
-        Note::Caution(format!(
-            "{place}: {text} is not a {kind}, so the whole column is taken as categories"
-        ))
-    }))
 }
 
 #[cfg(test)]

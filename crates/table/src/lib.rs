@@ -10,6 +10,7 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
+mod categories;
 mod cell;
 mod chunk;
 mod column_builder;
@@ -53,7 +54,7 @@ pub use csv::CsvOptions;
 pub use encode::{EncodeOptions, EncodedChunk};
 pub use evidence::Notation;
 pub use frame::Frame;
-pub use infer::{ColumnChoice, target_names};
+pub use infer::{ColumnChoice, SchemaOptions, target_names};
 #[cfg(feature = "files")]
 pub use input::InputPath;
 pub use messages::{Audience, Note, escaped, is_obeyed};
@@ -79,7 +80,7 @@ pub trait TableSchema: Sized {
     fn infer(
         stats: &TableStats,
         labels: &Labels<usize>,
-        choice: &ColumnChoice,
+        options: &SchemaOptions,
     ) -> Result<(Self, Vec<Note>)>;
 
     /// Encodes a chunk as numbers. The result may have no rows.
@@ -94,9 +95,9 @@ impl TableSchema for Schema {
     fn infer(
         stats: &TableStats,
         labels: &Labels<usize>,
-        choice: &ColumnChoice,
+        options: &SchemaOptions,
     ) -> Result<(Self, Vec<Note>)> {
-        infer::infer(stats, labels, choice)
+        infer::infer(stats, labels, options)
     }
 
     fn encode(&self, chunk: &Chunk, options: EncodeOptions) -> Result<EncodedChunk> {

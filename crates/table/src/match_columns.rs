@@ -97,7 +97,7 @@ fn positions(schema: &Schema, table: &ColumnNames<'_>, with_labels: bool) -> Res
 }
 
 fn is_used(feature: &Feature) -> bool {
-    feature.kind.encoded_columns() > 0
+    feature.encoded_columns() > 0
 }
 
 fn by_name(schema: &Schema, table: &ColumnNames<'_>, with_labels: bool) -> Result<Positions> {

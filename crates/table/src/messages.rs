@@ -26,11 +26,13 @@ impl Audience {
         }
     }
 
-    /// What to do about missing values.
-    pub(crate) fn allow_missing(self) -> &'static str {
-        match self {
-            Self::CommandLine => "use --missing drop or --missing mean",
-            Self::Python => "use missing='drop' or missing='mean'",
+    /// What to do about missing values, in a table to fit or in a later one.
+    pub(crate) fn allow_missing(self, fitting: bool) -> &'static str {
+        match (self, fitting) {
+            (Self::CommandLine, true) => "use --missing indicate, --missing mean or --missing drop",
+            (Self::CommandLine, false) => "use --missing drop or --missing mean",
+            (Self::Python, true) => "use missing='indicate', missing='mean' or missing='drop'",
+            (Self::Python, false) => "use missing='drop' or missing='mean'",
         }
     }
 

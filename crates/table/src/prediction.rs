@@ -69,7 +69,7 @@ pub fn read_new(
     let mut report = EncodeReport::default();
     let mut noise_known = true;
     let mut table = (String::new(), false, false);
-    let encoding = EncodeOptions { missing: options.missing, with_labels: false };
+    let encoding = EncodeOptions { missing: options.missing, with_labels: false, fitting: false };
     source.read(
         &mut |header: &TableHeader| {
             let unused = !schema.named && header.names.len() == schema.width;
@@ -157,6 +157,7 @@ pub fn schema_of(models: &[Model]) -> Schema {
         position,
         kind: FeatureKind::Number(NumberFormat::default()),
         means: vec![scale.mean],
+        indicator: false,
     };
     let target = |(k, model): (usize, &Model)| LabelColumn {
         name: model.target_name().unwrap_or("y").into(),

@@ -16,14 +16,45 @@ pub struct EncodeReport {
     pub(crate) kept: usize,
     /// Why the others were dropped.
     pub(crate) why: &'static str,
-    /// Missing cells that were filled in, and the rows they are in.
-    pub(crate) filled: (usize, usize),
-    /// The columns they are in.
-    pub(crate) gaps: Vec<String>,
+    /// Missing cells that were filled in.
+    pub(crate) filled: GapCount,
+    /// Missing cells of columns with an indicator.
+    pub(crate) indicated: GapCount,
     /// Unknown categories.
     pub(crate) unknown: Vec<Unknown>,
     /// Missing cells that are not allowed.
     pub(crate) refused: Option<Refused>,
+}
+
+/// Missing cells that were dealt with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct GapCount {
+    pub(crate) cells: usize,
+    /// How many rows they are in.
+    pub(crate) rows: usize,
+    /// The columns they are in.
+    pub(crate) columns: Vec<String>,
+}
+
+impl GapCount {
+    fn merge(&mut self, other: GapCount) {
+        self.cells += other.cells;
+        self.rows += other.rows;
+        for name in other.columns {
+            if !self.columns.contains(&name) {
+                self.columns.push(name);
+            }
+        }
+    }
+
+    /// A note, if there are any; `what` was done about them.
+    fn note(&self, file: &str, what: &str) -> Option<Note> {
+        let Self { cells, rows, columns } = self;
+        let listed = names(columns.iter().map(String::as_str));
+        let (cells, rows) = (count(*cells, "missing cell"), count(*rows, "row"));
+        let note = format!("{file}: {cells} in {rows} {what} (columns {listed})");
+        (self.cells > 0).then_some(Note::Remark(note))
+    }
 }
 
 /// Missing cells that are not allowed.
@@ -69,12 +100,8 @@ impl EncodeReport {
         self.rows += other.rows;
         self.kept += other.kept;
         self.why = other.why;
-        self.filled = (self.filled.0 + other.filled.0, self.filled.1 + other.filled.1);
-        for name in other.gaps {
-            if !self.gaps.contains(&name) {
-                self.gaps.push(name);
-            }
-        }
+        self.filled.merge(other.filled);
+        self.indicated.merge(other.indicated);
         match (&mut self.refused, other.refused) {
             (Some(first), Some(more)) => {
                 first.cells += more.cells;
@@ -125,14 +152,8 @@ impl EncodeReport {
             let text = format!("{file}: {left_out} of {rows} left out because {why}");
             notes.push(Note::Remark(text));
         }
-        if self.filled.0 > 0 {
-            notes.push(Note::Remark(format!(
-                "{file}: {} in {} filled with the training means (columns {})",
-                count(self.filled.0, "missing cell"),
-                count(self.filled.1, "row"),
-                names(self.gaps.iter().map(String::as_str)),
-            )));
-        }
+        notes.extend(self.filled.note(file, "filled with the training means"));
+        notes.extend(self.indicated.note(file, "marked in indicator columns"));
         for Unknown { column, rows, first } in &self.unknown {
             let more = if first.len() > LISTED_CATEGORIES { ", …" } else { "" };
             let shown = every(first.iter().take(LISTED_CATEGORIES).map(String::as_str));
@@ -155,29 +176,32 @@ mod tests {
     fn chunks_add_up_to_the_whole() {
         let mut unknown = Unknown { column: "c".into(), rows: 0, first: Vec::new() };
         ["k", "l", "k", "m"].into_iter().for_each(|c| unknown.add(c));
-        let gaps = vec!["a".to_string()];
+        let filled = GapCount { cells: 2, rows: 1, columns: vec!["a".into()] };
+        let indicated = GapCount { cells: 1, rows: 1, columns: vec!["d".into()] };
         let (why, unknown) = ("the target is missing", vec![unknown]);
         let advice = "see";
         let refused =
             Some(Refused { place: "line 3".into(), alone: true, cells: 2, rows: 2, advice });
-        let part = EncodeReport { rows: 5, kept: 4, why, filled: (2, 1), gaps, unknown, refused };
+        let part = EncodeReport { rows: 5, kept: 4, why, filled, indicated, unknown, refused };
         let mut other = part.clone();
-        other.gaps = vec!["b".into()];
+        other.filled.columns = vec!["b".into()];
         other.unknown[0].first = ["m", "n", "o", "p", "q"].map(String::from).into();
         let mut whole = EncodeReport::default();
         whole.merge(part);
         whole.merge(other);
-        assert_eq!((whole.rows, whole.kept, whole.filled), (10, 8, (4, 2)));
+        assert_eq!((whole.rows, whole.kept), (10, 8));
+        assert_eq!((whole.filled.cells, whole.filled.rows), (4, 2));
         let error = whole.check_missing().unwrap_err().to_string();
         assert!(error.starts_with("line 3: the value is missing (and 3 more cells in 3 rows)"));
         let notes = whole.notes("t.csv");
-        assert!(matches!(notes[2], Note::Caution(_)));
+        assert!(matches!(notes[3], Note::Caution(_)));
         assert_eq!(
             notes.iter().map(Note::text).collect::<Vec<_>>(),
             [
                 "t.csv: 2 of 10 rows left out because the target is missing",
                 "t.csv: 4 missing cells in 2 rows filled with the training means (columns 'a', \
                  'b')",
+                "t.csv: 2 missing cells in 2 rows marked in indicator columns (columns 'd')",
                 "t.csv, column 'c': 8 rows with categories that training did not have ('k', 'l', \
                  'm', 'n', 'o', …), taken as none of the known ones",
             ]

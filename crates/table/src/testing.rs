@@ -5,7 +5,7 @@ use crate::column_stats::TableStats;
 use crate::csv::CsvOptions;
 use crate::encode::{EncodeOptions, EncodedChunk};
 use crate::evidence::Notation;
-use crate::infer::{ColumnChoice, infer};
+use crate::infer::{ColumnChoice, SchemaOptions, infer};
 use crate::match_columns::plan;
 use crate::missing::Missing;
 use crate::reader::TableFile;
@@ -50,7 +50,17 @@ pub(crate) fn inferred(text: &str, target: &str, drop: &[&str]) -> Result<(Schem
     let labels = Labels::of_targets(vec![stats.find_column(target)?]);
     let drop = drop.iter().map(ToString::to_string).collect();
     let choice = ColumnChoice { drop, ..ColumnChoice::default() };
-    let (schema, notes) = infer(&stats, &labels, &choice)?;
+    let options = SchemaOptions { choice, ..SchemaOptions::default() };
+    let (schema, notes) = infer(&stats, &labels, &options)?;
+    schema.validate()?;
+    Ok((schema, notes.iter().map(ToString::to_string).collect()))
+}
+
+/// The schema of a table whose target is its last column, and the notes about it.
+pub(crate) fn inferred_with(text: &str, options: &SchemaOptions) -> Result<(Schema, Vec<String>)> {
+    let stats = stats(text);
+    let labels = Labels::of_targets(vec![stats.width() - 1]);
+    let (schema, notes) = infer(&stats, &labels, options)?;
     schema.validate()?;
     Ok((schema, notes.iter().map(ToString::to_string).collect()))
 }
@@ -67,7 +77,8 @@ pub(crate) fn encode(
     missing: Missing,
     with_labels: bool,
 ) -> Result<(EncodedChunk, Vec<String>)> {
-    let encoded = crate::encode::encode(schema, chunk, EncodeOptions { missing, with_labels })?;
+    let options = EncodeOptions { missing, with_labels, fitting: false };
+    let encoded = crate::encode::encode(schema, chunk, options)?;
     encoded.report.check("t.csv")?;
     let notes = encoded.report.notes("t.csv");
     Ok((encoded, notes.iter().map(ToString::to_string).collect()))

@@ -5,7 +5,7 @@ use crate::chunk::{Chunk, ColumnReading, ReadPlan, TableHeader};
 use crate::column_stats::TableStats;
 use crate::encode::{EncodeOptions, EncodedChunk, encode};
 use crate::evidence::Notation;
-use crate::infer::{ColumnChoice, infer};
+use crate::infer::{SchemaOptions, infer};
 use crate::match_columns::plan;
 use crate::messages::Note;
 use crate::missing::Missing;
@@ -48,10 +48,8 @@ impl<'a> From<&'a TrainingTable> for MatrixRef<'a> {
 /// Options for reading a training table.
 #[derive(Clone, Debug)]
 pub struct TrainingOptions {
-    /// The columns to predict from.
-    pub choice: ColumnChoice,
-    /// What to do about missing cells.
-    pub missing: Missing,
+    /// How its schema is inferred.
+    pub schema: SchemaOptions,
     /// The notation of the table, as given by the user.
     pub notation: Notation,
     /// Maximum number of bytes of the table in memory.
@@ -64,8 +62,7 @@ impl Default for TrainingOptions {
     /// All columns of a small table without missing values.
     fn default() -> Self {
         Self {
-            choice: ColumnChoice::default(),
-            missing: Missing::Error,
+            schema: SchemaOptions::default(),
             notation: Notation::default(),
             room: u64::MAX,
             least_rows: 2,
@@ -153,10 +150,11 @@ pub fn read_training(
     labels: impl FnOnce(&TableStats) -> Result<Labels<usize>>,
 ) -> Result<TrainingTable> {
     let scan = ScannedTable::new(source, options.notation, options.room)?;
-    let (schema, notes) = infer(&scan.stats, &labels(&scan.stats)?, &options.choice)?;
+    let (schema, notes) = infer(&scan.stats, &labels(&scan.stats)?, &options.schema)?;
     let (rows, name) = (scan.stats.rows, scan.stats.origin.name.clone());
     let mut gathered = TrainingRows::new(rows, &schema, options.room)?;
-    let encoding = EncodeOptions { missing: options.missing, with_labels: true };
+    let encoding =
+        EncodeOptions { missing: options.schema.missing, with_labels: true, fitting: true };
     scan.into_chunks(|chunk| gathered.add(encode(&schema, &chunk, encoding)?))?;
     let table = gathered.finish(&name, schema, notes)?;
     let (least, rows) = (options.least_rows, table.rows());
@@ -174,7 +172,7 @@ pub fn read_more(
 ) -> Result<TrainingTable> {
     let mut gathered = TrainingRows::new(0, schema, u64::MAX)?;
     let mut name = String::new();
-    let encoding = EncodeOptions { missing, with_labels: true };
+    let encoding = EncodeOptions { missing, with_labels: true, fitting: false };
     source.read(
         &mut |header| {
             name.clone_from(&header.origin.name);

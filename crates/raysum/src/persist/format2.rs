@@ -67,7 +67,7 @@ impl From<KindAttachment> for FeatureKind {
         match kind {
             KindAttachment::Number => Self::Number(NumberFormat::default()),
             KindAttachment::Date => Self::Date { order: DateOrder::YearFirst },
-            KindAttachment::Text { categories } => Self::Category { categories },
+            KindAttachment::Text { categories } => Self::Category { categories, others: false },
         }
     }
 }
@@ -86,8 +86,8 @@ impl From<TableAttachment> for Schema {
         let mut features: Vec<Feature> = Vec::new();
         for ColumnAttachment { name, position, kind } in table.features {
             let kind = FeatureKind::from(kind);
-            let means = means.by_ref().take(kind.encoded_columns()).collect();
-            features.push(Feature { name, position, kind, means });
+            let means = means.by_ref().take(kind.value_columns()).collect();
+            features.push(Feature { name, position, kind, means, indicator: false });
         }
         if let Some(last) = features.last_mut() {
             last.means.extend(means);

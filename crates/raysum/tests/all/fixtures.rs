@@ -43,6 +43,10 @@ fn models() -> Vec<(&'static str, Vec<Model>)> {
     let weighted = data.clone().weighted(&weights).unwrap();
     let both = [y.as_slice(), z.as_slice()];
     let two = Dataset::with_targets(&x, &both).unwrap();
+    let of_data = |schema: Schema| {
+        let models = fit(few("gam", EngineChoice::Weight), &data).into_iter();
+        models.map(|model| of_table(model, schema.clone())).collect()
+    };
     let grid = SkiOptions { grid: Some(16), probes: 4, ..SkiOptions::default() };
     let ski = with(few("single-rp", EngineChoice::Ski), |c| c.ski = grid);
     vec![
@@ -70,11 +74,12 @@ fn models() -> Vec<(&'static str, Vec<Model>)> {
             ),
         ),
         ("two", fit(few("gam", EngineChoice::Weight), &two)),
-        ("table", fit(few("gam", EngineChoice::Weight), &data).into_iter().map(of_table).collect()),
+        ("table", of_data(schema())),
+        ("gaps", of_data(schema_with_gaps())),
     ]
 }
 
-/// A schema of three encoded columns with everything that a schema can say.
+/// A schema of three encoded columns with everything that a schema can say about notations.
 fn schema() -> Schema {
     let format = NumberFormat {
         decimal: DecimalMark::Comma,
@@ -84,9 +89,10 @@ fn schema() -> Schema {
     let label =
         |name: &str, position| LabelColumn { name: name.into(), position, format: format.clone() };
     let feature = |name: &str, position, kind: FeatureKind| {
-        let means = vec![0.5; kind.encoded_columns()];
-        Feature { name: name.into(), position, kind, means }
+        let means = vec![0.5; kind.value_columns()];
+        Feature { name: name.into(), position, kind, means, indicator: false }
     };
+    let categories = vec!["Lima".into()];
     Schema {
         named: true,
         width: 7,
@@ -94,7 +100,7 @@ fn schema() -> Schema {
             feature("Preis", 0, FeatureKind::Number(format.clone())),
             feature("id", 1, FeatureKind::Identifier),
             feature("am", 2, FeatureKind::Date { order: DateOrder::DayFirst }),
-            feature("Stadt", 3, FeatureKind::Category { categories: vec!["Lima".into()] }),
+            feature("Stadt", 3, FeatureKind::Category { categories, others: false }),
         ],
         labels: Labels {
             targets: vec![label("y", 4)],
@@ -104,8 +110,16 @@ fn schema() -> Schema {
     }
 }
 
-fn of_table(mut model: Model) -> Model {
-    model.set_schema(schema()).unwrap();
+/// A schema of a text column that has gaps, and more texts than categories.
+fn schema_with_gaps() -> Schema {
+    let kind = FeatureKind::Category { categories: vec!["Lima".into()], others: true };
+    let means = vec![0.25, 0.75];
+    let city = Feature { name: "Stadt".into(), position: 3, kind, means, indicator: true };
+    Schema { features: vec![city], ..schema() }
+}
+
+fn of_table(mut model: Model, schema: Schema) -> Model {
+    model.set_schema(schema).unwrap();
     model.set_target_name("y");
     model.set_preset("gam");
     model
@@ -154,7 +168,7 @@ fn files_of_every_format_predict_what_they_did() {
         let folder = folder(format);
         let text = std::fs::read_to_string(folder.join("predictions.json")).unwrap();
         let expected: serde_json::Map<String, Value> = serde_json::from_str(&text).unwrap();
-        let least = [6, 7, 9][format as usize - 2];
+        let least = [6, 7, 10][format as usize - 2];
         assert!(expected.len() >= least);
         for (name, expected) in &expected {
             let models = Model::load_all(folder.join(format!("{name}.raysum"))).unwrap();
@@ -184,10 +198,14 @@ fn parts_of_every_format_are_merged_once() {
 }
 
 #[test]
-fn a_table_of_format_3_comes_back() {
-    let model = Model::load(folder(3).join("table.raysum")).unwrap();
-    assert_eq!(model.schema(), Some(&schema()));
-    assert_eq!((model.target_name(), model.preset()), (Some("y"), Some("gam")));
+fn a_table_comes_back() {
+    for (format, file, schema) in
+        [(3, "table", schema()), (4, "table", schema()), (4, "gaps", schema_with_gaps())]
+    {
+        let model = Model::load(folder(format).join(format!("{file}.raysum"))).unwrap();
+        assert_eq!(model.schema(), Some(&schema));
+        assert_eq!((model.target_name(), model.preset()), (Some("y"), Some("gam")));
+    }
 }
 
 /// Fitted by `raysum fit` when models were of format 2, from a number and a text, with weights.

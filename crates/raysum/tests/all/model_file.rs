@@ -33,13 +33,25 @@ fn schema() -> Schema {
         format: NumberFormat::default(),
     };
     let number = FeatureKind::Number(NumberFormat::default());
-    let text = FeatureKind::Category { categories };
+    let text = FeatureKind::Category { categories, others: false };
     Schema {
         named: true,
         width: 4,
         features: vec![
-            Feature { name: "a".into(), position: 0, kind: number, means: vec![1.0] },
-            Feature { name: "b".into(), position: 2, kind: text, means: vec![0.25, 0.75] },
+            Feature {
+                name: "a".into(),
+                position: 0,
+                kind: number,
+                means: vec![1.0],
+                indicator: false,
+            },
+            Feature {
+                name: "b".into(),
+                position: 2,
+                kind: text,
+                means: vec![0.25, 0.75],
+                indicator: false,
+            },
         ],
         labels: Labels::of_targets(vec![label("y", 3)]),
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::chunk::Cells;
 use crate::csv::CsvOptions;
 use crate::evidence::Notation;
-use crate::infer::{ColumnChoice, infer};
+use crate::infer::{ColumnChoice, SchemaOptions, infer};
 use crate::input::InputPath;
 use crate::missing::Missing;
 use crate::reader::TableFile;
@@ -74,7 +74,8 @@ fn open(path: &Path) -> TableFile {
 }
 
 fn train(source: &dyn ChunkSource) -> Result<TrainingTable> {
-    let options = TrainingOptions { missing: Missing::Mean, ..TrainingOptions::default() };
+    let schema = SchemaOptions { missing: Missing::Mean, ..SchemaOptions::default() };
+    let options = TrainingOptions { schema, ..TrainingOptions::default() };
     read_training(source, &options, |stats| {
         Ok(raysum::Labels::of_targets(vec![stats.find_column("-1")?]))
     })
@@ -158,7 +159,8 @@ fn what_cannot_be_used_can_be_dropped() {
         let drop: Vec<String> = drop.iter().map(ToString::to_string).collect();
         let choice = ColumnChoice { drop, ..ColumnChoice::default() };
         let labels = raysum::Labels::of_targets(vec![2]);
-        infer(&stats, &labels, &choice).map(|_| ()).map_err(|e| e.to_string())
+        let options = SchemaOptions { choice, ..SchemaOptions::default() };
+        infer(&stats, &labels, &options).map(|_| ()).map_err(|e| e.to_string())
     };
     let error = learn(&[]).unwrap_err();
     assert!(error.contains("column 'l': it holds List"), "{error}");

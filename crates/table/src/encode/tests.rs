@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::evidence::Notation;
-use crate::testing::{chunk, encode as encode_all, inferred, plan_and_read, schema};
+use crate::infer::SchemaOptions;
+use crate::testing::{chunk, encode as encode_all, inferred, inferred_with, plan_and_read, schema};
 use raysum::schema::{DecimalMark, NumberFormat};
 
 /// Learns from a table whose last column is the target.
@@ -164,4 +165,27 @@ fn errors() {
     }
     // Unused columns are ignored.
     apply(&schema, "a,b,y,z\n1,2,low,3\n3,4,5,inf\n").unwrap();
+}
+
+#[test]
+fn texts_outside_the_categories_are_others_where_there_are_others() {
+    let text = "c,y\nu,1\nu,2\nothers,3\nothers,4\nw,5\n";
+    let options = SchemaOptions { categories: 3, ..SchemaOptions::default() };
+    let (mut schema, _) = inferred_with(text, &options).unwrap();
+    let new = chunk("c,y\nw,1\nnever seen,1\nothers,1\nu,1\n,1\n");
+    let (encoded, notes) = encode_all(&schema, &new, Missing::Mean, false).unwrap();
+    // All three texts are categories; a text named like the others is one of its own.
+    assert_eq!(schema.encoded_names(), ["c=others", "c=u", "c=w"]);
+    assert!(notes[1].contains("1 row with categories that training did not have"), "{notes:?}");
+    assert_eq!(encoded.x.row(1), [0.0; 3]);
+    let options = SchemaOptions { categories: 2, ..SchemaOptions::default() };
+    (schema, _) = inferred_with(text, &options).unwrap();
+    assert_eq!(schema.encoded_names(), ["c=others", "c (others)"]);
+    let (encoded, notes) = encode_all(&schema, &new, Missing::Mean, false).unwrap();
+    let expected = [0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.4, 0.6];
+    assert_eq!(encoded.x.as_slice(), expected);
+    assert_eq!(
+        notes,
+        ["t.csv: 1 missing cell in 1 row filled with the training means (columns 'c')"]
+    );
 }

@@ -1,7 +1,7 @@
 //! Tests of inference: the kind of each column, and notes about it.
 
 use super::*;
-use crate::testing::{inferred, lines, stats};
+use crate::testing::{inferred, inferred_with, lines, stats};
 
 fn learn(text: &str, target: &str, drop: &[&str]) -> Result<Schema> {
     inferred(text, target, drop).map(|(schema, _)| schema)
@@ -50,7 +50,8 @@ fn columns_are_chosen() {
         let own = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
         let (columns, drop) = (own(columns), own(drop));
         let choice = ColumnChoice { columns, drop };
-        let schema = infer(&table, &Labels::of_targets(vec![3]), &choice);
+        let options = SchemaOptions { choice, ..SchemaOptions::default() };
+        let schema = infer(&table, &Labels::of_targets(vec![3]), &options);
         schema.map(|(schema, _)| schema.encoded_names().join(" "))
     };
     assert_eq!(features(&["c", "0"], &[]).unwrap(), "a c");
@@ -115,11 +116,6 @@ fn slips_and_floods_of_text() {
             ages(slips(30).chain(numbers(101))),
             "t.csv, line 2, column 'age': 'abc' is not a number, nor are 29 other cells (the \
              column's other 101 values are); fix them, or use --drop age",
-        ),
-        (
-            ages((0..102).map(|i| format!("no {}", i % 101))),
-            "t.csv, column 'age': it has 101 different texts, such as 'no 0', but at most \
-             100 categories are supported; use --drop age",
         ),
     ];
     for (text, message) in cases {
@@ -203,7 +199,8 @@ fn texts_that_are_all_different_identify_rows() {
     // A column that the user names is used.
     let stats = stats(&format!("id,y\n{alone}"));
     let choice = ColumnChoice { columns: vec!["id".into()], drop: Vec::new() };
-    let (schema, _) = infer(&stats, &Labels::of_targets(vec![1]), &choice).unwrap();
+    let options = SchemaOptions { choice, ..SchemaOptions::default() };
+    let (schema, _) = infer(&stats, &Labels::of_targets(vec![1]), &options).unwrap();
     assert_eq!(schema.encoded_columns(), 20);
 }
 
@@ -226,7 +223,8 @@ fn the_index_of_a_frame_is_left_out() {
     // A column that the user names is used.
     let stats = stats(cases[0].0);
     let choice = ColumnChoice { columns: vec!["0".into(), "a".into()], drop: Vec::new() };
-    let (schema, _) = infer(&stats, &Labels::of_targets(vec![2]), &choice).unwrap();
+    let options = SchemaOptions { choice, ..SchemaOptions::default() };
+    let (schema, _) = infer(&stats, &Labels::of_targets(vec![2]), &options).unwrap();
     assert_eq!(schema.encoded_columns(), 2);
 }
 
@@ -303,4 +301,91 @@ fn names_do_not_speak_to_the_terminal() {
     let text = "\"a\u{1b}[31m\nb\",y\nu,1\nv,2\n";
     let (_, notes) = inferred(text, "y", &[]).unwrap();
     assert_eq!(notes, [r"t.csv: taken as categories: 'a\u{1b}[31m\nb' (2 categories)"]);
+}
+
+/// Options with this rule for missing cells, and this many categories.
+fn options(missing: Missing, categories: usize) -> SchemaOptions {
+    SchemaOptions { missing, categories, ..SchemaOptions::default() }
+}
+
+#[test]
+fn columns_with_gaps_have_indicators_if_asked_for() {
+    let text = "a,b,c,d,e,f,y\n1,2,u,2024-01-01,true,,1\n,3,v,,,7,\n3,4,,2024-01-03,false,7,3\n";
+    let (schema, notes) = inferred_with(text, &options(Missing::Indicate, 100)).unwrap();
+    let indicators: Vec<bool> = schema.features.iter().map(|f| f.indicator).collect();
+    assert_eq!(indicators, [true, false, true, true, true, true]);
+    let names = [
+        "a",
+        "a (missing)",
+        "b",
+        "c=u",
+        "c=v",
+        "c (missing)",
+        "d",
+        "d (missing)",
+        "e",
+        "e (missing)",
+        "f",
+        "f (missing)",
+    ];
+    assert_eq!(schema.encoded_names(), names);
+    assert_eq!(schema.features[0].means, [2.0]);
+    assert_eq!(schema.features[2].means, [0.5, 0.5]);
+    // The one value of 'f' tells nothing, but its gaps may.
+    assert_eq!(notes, ["t.csv: taken as categories: 'c' (2 categories)"]);
+    for missing in [Missing::Error, Missing::Drop, Missing::Mean] {
+        let (schema, _) = inferred_with(text, &options(missing, 100)).unwrap();
+        assert!(schema.features.iter().all(|feature| !feature.indicator));
+    }
+    // An identifier with gaps is still one, and a column without values is refused.
+    let ids = lines(20, |i| if i == 3 { ",1,2\n".into() } else { format!("no {i},{i},2\n") });
+    let text = format!("id,a,y\n{ids}");
+    let (schema, _) = inferred_with(&text, &options(Missing::Indicate, 100)).unwrap();
+    assert_eq!((schema.encoded_names(), schema.features[0].indicator), (vec!["a".into()], false));
+    let error = inferred_with("a,b,y\n1,,2\n2,,3\n", &options(Missing::Indicate, 100));
+    let says = "t.csv, column 'b': it has no values; use --drop b";
+    assert_eq!(error.unwrap_err().to_string(), says);
+}
+
+#[test]
+fn the_most_frequent_texts_are_categories() {
+    // Of 'b', 'd' and 'e', which occur twice, the first by name are kept.
+    let cells = ["e", "d", "c", "a", "b", "a", "e", "a", "d", "b", "f"];
+    let text = format!("x,y\n{}", cells.map(|cell| format!("{cell},1\n")).concat());
+    let (schema, notes) = inferred_with(&text, &options(Missing::Error, 4)).unwrap();
+    let categories = ["a", "b", "d"].map(String::from).to_vec();
+    assert_eq!(schema.features[0].kind, FeatureKind::Category { categories, others: true });
+    assert_eq!(schema.features[0].means, [3.0, 2.0, 2.0, 4.0].map(|n| n / 11.0));
+    assert_eq!(
+        notes,
+        [
+            "t.csv, column 'x': 6 different texts become 4 categories: the 3 most frequent, and \
+             one for all others (4 of 11 rows)",
+            "t.csv: taken as categories: 'x' (4 categories)",
+        ]
+    );
+    // As many categories as texts need no others; 2 are the fewest.
+    let (schema, _) = inferred_with(&text, &options(Missing::Error, 6)).unwrap();
+    assert_eq!(schema.features[0].means.len(), 6);
+    let (schema, _) = inferred_with(&text, &options(Missing::Error, 2)).unwrap();
+    assert_eq!(schema.encoded_names(), ["x=a", "x (others)"]);
+    for categories in [0, 1, 1001] {
+        let error = inferred_with(&text, &options(Missing::Error, categories)).unwrap_err();
+        let says = format!("categories is {categories}, but must be from 2 to 1,000");
+        assert_eq!(error.to_string(), says);
+    }
+}
+
+#[test]
+fn texts_without_end_become_categories_of_the_first() {
+    let many =
+        lines(10_100, |i| format!("no {},1\n", i / 2)) + &lines(6000, |i| format!("{i}!,1\n"));
+    let (schema, notes) =
+        inferred_with(&format!("x,y\n{many}"), &options(Missing::Error, 3)).unwrap();
+    assert_eq!(schema.encoded_names(), ["x=no 0", "x=no 1", "x (others)"]);
+    assert_eq!(
+        notes[0],
+        "t.csv, column 'x': more than 10000 different texts become 3 categories: the 2 most \
+         frequent of the first 10000, and one for all others (16096 of 16100 rows)"
+    );
 }

@@ -68,7 +68,9 @@ fn a_table_read_twice_is_the_table_kept() {
 
 /// Reads a table whose last column is the target.
 fn train(source: &dyn ChunkSource, missing: Missing, room: u64) -> Result<TrainingTable> {
-    let options = TrainingOptions { missing, room, ..TrainingOptions::default() };
+    // Few categories, so that some tables have others.
+    let schema = SchemaOptions { missing, categories: 4, ..SchemaOptions::default() };
+    let options = TrainingOptions { schema, room, ..TrainingOptions::default() };
     read_training(source, &options, |stats| Ok(Labels::of_targets(vec![stats.columns.len() - 1])))
 }
 
@@ -148,7 +150,7 @@ fn everything_that_a_column_can_be() {
     assert!(matches!(kinds[1], FeatureKind::Date { order: raysum::schema::DateOrder::DayFirst }));
     assert_eq!(kinds[2], &FeatureKind::Boolean);
     let categories = ["05", "Lima", "Oslo"].map(String::from).to_vec();
-    assert_eq!(kinds[3], &FeatureKind::Category { categories });
+    assert_eq!(kinds[3], &FeatureKind::Category { categories, others: false });
     assert_eq!(kinds[4], &FeatureKind::Identifier);
     let notes: Vec<&str> = table.notes.iter().map(Note::text).collect();
     assert_eq!(
@@ -208,10 +210,13 @@ fn table() -> impl Strategy<Value = (Vec<String>, Vec<Vec<String>>)> {
     })
 }
 
+fn rule() -> impl Strategy<Value = Missing> {
+    prop_oneof![Just(Missing::Drop), Just(Missing::Mean), Just(Missing::Indicate)]
+}
+
 proptest! {
     #[test]
-    fn frames_and_files_are_the_same_table((names, rows) in table(), mean in any::<bool>()) {
-        let missing = if mean { Missing::Mean } else { Missing::Drop };
+    fn frames_and_files_are_the_same_table((names, rows) in table(), missing in rule()) {
         let from_frame = summary(train(&frame(&names, &rows), missing, u64::MAX));
         let from_file = summary(train(&csv(&names, &rows, ","), missing, u64::MAX));
         prop_assert_eq!(&from_frame, &from_file);
@@ -224,17 +229,19 @@ proptest! {
     }
 
     #[test]
-    fn chunks_are_encoded_as_the_whole_is((names, rows) in table(), cut in 1..23_usize) {
+    fn chunks_are_encoded_as_the_whole_is(
+        (names, rows) in table(), cut in 1..23_usize, indicate in any::<bool>()
+    ) {
         let whole = frame(&names, &rows);
-        let Ok(table) = train(&whole, Missing::Mean, u64::MAX) else { return Ok(()) };
+        let missing = if indicate { Missing::Indicate } else { Missing::Mean };
+        let Ok(table) = train(&whole, missing, u64::MAX) else { return Ok(()) };
         let (schema, x) = (table.schema.clone(), table.x.into_matrix().unwrap());
         schema.validate().unwrap();
         let cut = cut.min(rows.len() - 1);
         let mut joined = Vec::new();
         for part in [&rows[..cut], &rows[cut..]] {
-            let more =
-                read_more(&frame(&names, part), &schema, Missing::Mean, Notation::default());
-// A chunk may have no complete row.
+            let more = read_more(&frame(&names, part), &schema, missing, Notation::default());
+            // A chunk may have no complete row.
             let Ok(more) = more else { return Ok(()) };
             joined.extend(more.x.into_matrix().unwrap().into_row_major());
         }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::chunk::KeptCells;
 use crate::csv::CsvOptions;
+use crate::infer::SchemaOptions;
 use crate::reader::TableFile;
 use crate::training::{TrainingOptions, read_training};
 use raysum::Labels;
@@ -88,7 +89,8 @@ fn texts() {
 fn every_format_is_read_back() {
     let read = |bytes: &[u8]| {
         let file = TableFile::from_bytes("t", bytes, CsvOptions::default());
-        let options = TrainingOptions { missing: crate::Missing::Mean, ..Default::default() };
+        let schema = SchemaOptions { missing: crate::Missing::Mean, ..SchemaOptions::default() };
+        let options = TrainingOptions { schema, ..TrainingOptions::default() };
         let labels =
             |stats: &crate::TableStats| Ok(Labels::of_targets(vec![stats.find_column("mean")?]));
         let table = read_training(&file, &options, labels).unwrap();
