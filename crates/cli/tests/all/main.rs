@@ -6,6 +6,7 @@ mod common;
 #[cfg(unix)]
 mod disk;
 mod fuzz;
+mod gaps;
 #[cfg(unix)]
 mod kill;
 #[cfg(target_os = "linux")]

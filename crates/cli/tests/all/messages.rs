@@ -10,13 +10,14 @@ fn folder() -> Folder {
     let good = Table::smooth(20, 1);
     let folder = Folder::with("good.csv", good.csv());
     let slip = Table::smooth(60, 2).set(7, "b", "0.l5").csv();
-    let many = Table::smooth(150, 2).and("name", |i| format!("name {}", i % 149)).csv();
+    let known = Table::smooth(20, 1).set(3, "a", "").csv();
     let packed = gzip(Table::smooth(200, 2).csv());
     folder.write("cut.csv.gz", &packed[..packed.len() / 2]);
     for (name, content) in [
         ("bare.csv", good.bare(",")),
         ("slip.csv", slip),
-        ("many.csv", many),
+        ("known.csv", known),
+        ("other.csv", "a,b,c\n,1,1\n1,2,3\n,NA,4\n".into()),
         ("empty.csv", String::new()),
         ("header.csv", "a,b,y\n".into()),
         ("one.csv", "a,b,y\n1,2,3\n".into()),
@@ -66,6 +67,7 @@ fn folder() -> Folder {
     folder.write("cut.npy", &npy(&vec![vec![1.0; 3]; 20])[..300]);
     folder.stdout("fit good.csv -t y -m gam --holdout 0 -o good.raysum");
     folder.stdout("fit bare.csv -t -1 -m gam --holdout 0 -o bare.raysum");
+    folder.stdout("fit known.csv -t y -m gam --missing indicate --holdout 0 -o known.raysum");
     let model = folder.bytes("good.raysum");
     folder.write("cut.raysum", &model[..model.len() - 8]);
     let mut flipped = model.clone();
