@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from . import _inputs, _raysum, _settings, _tables
@@ -439,30 +438,10 @@ class ProjectedAdditiveGPRegressor(
         estimator.set_params(**_settings.parameters(estimator._description))
         return estimator
 
-    def _warn(self) -> None:
-        """Warns if the search did not converge, or was bound by its cost."""
-        reports = self._description["reports"]
-        if any(report["rough"] for report in reports):
-            warnings.warn(
-                "the functions are as rough as is affordable for this many rows; if columns have "
-                "heavy tails, columns_scale='ranks' often helps",
-                stacklevel=3,
-            )
-        if any(report["hit_limit"] for report in reports):
-            warnings.warn(
-                "the search ended at its limit of evaluations; raise max_evaluations",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        report = max(reports, key=lambda report: report["unconverged"])
-        if report["unconverged"]:
-            warnings.warn(
-                f"conjugate gradients did not converge at {report['unconverged']} of "
-                f"{report['evaluations']} evaluations, where the search stepped back; raise the "
-                "lower of noise_bounds, or cg_iterations",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "error"
+        return tags

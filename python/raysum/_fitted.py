@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from . import _inputs, _raysum
@@ -136,6 +138,31 @@ class FittedModel:
         if self._several:
             return mean, {labels[i]: shares[:, i] for i in order}
         return mean, {labels[i]: float(shares[0, i]) for i in order}
+
+    def _warn(self) -> None:
+        """Warns if the search did not converge, or was bound by its cost."""
+        reports = self._description["reports"]
+        if any(report["rough"] for report in reports):
+            warnings.warn(
+                "the functions are as rough as is affordable for this many rows; if columns have "
+                "heavy tails, columns_scale='ranks' often helps",
+                stacklevel=3,
+            )
+        if any(report["hit_limit"] for report in reports):
+            warnings.warn(
+                "the search ended at its limit of evaluations; raise max_evaluations",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        report = max(reports, key=lambda report: report["unconverged"])
+        if report["unconverged"]:
+            warnings.warn(
+                f"conjugate gradients did not converge at {report['unconverged']} of "
+                f"{report['evaluations']} evaluations, where the search stepped back; raise the "
+                "lower of noise_bounds, or cg_iterations",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _over_terms(self, of: Callable[[FittedTerm], Floats]) -> Floats:
         """An array of each term, one after another, for each target."""

@@ -75,6 +75,16 @@ def array_columns(X: Floats) -> list[Column]:
     ]
 
 
+def with_nan(X: Any) -> Any:
+    """An array of objects with NaN in place of what is missing, which includes pandas' NA: NumPy
+    cannot convert that to a number. Other input is returned as it is.
+    """
+    if not (isinstance(X, np.ndarray) and X.dtype == np.dtype(object)):
+        return X
+    missing = np.frompyfunc(_is_missing, 1, 1)(X).astype(bool)
+    return np.where(missing, np.nan, X)
+
+
 def object_columns(X: NDArray[np.object_]) -> list[Column]:
     """The columns of an array of objects: numbers, or text as spelled."""
     return [_of_objects(str(k), X[:, k], _object_kind(X[:, k])) for k in range(X.shape[1])]

@@ -55,7 +55,8 @@ def training(
     else:
         _checks.refuse_dates(X, "X")
         params = {"dtype": np.float64, "ensure_all_finite": False, "estimator": estimator}
-        columns = _frames.array_columns(check_array(X, **params, ensure_min_samples=least))
+        numbers = check_array(_frames.with_nan(X), **params, ensure_min_samples=least)
+        columns = _frames.array_columns(numbers)
     y = target.values
     several = y.ndim == 2
     names = target.names or ([f"y{k}" for k in range(y.shape[1])] if several else ["y"])

@@ -171,6 +171,7 @@ PARAMETERS = [
         noise_bounds=(1e-4, np.inf),
     ),
     *(parameter("missing", value) for value in ("guess", None, True)),
+    *(parameter("categories", value) for value in (0, 1, 1001, 2.5, "many", None)),
     *(parameter("random_state", value) for value in (-1, "a", 2**65, 1.5)),
     *(parameter("n_jobs", value) for value in ("a", 1.5)),
     refused("n_jobs=0", ValueError, "n_jobs == 0", n_jobs=0),

@@ -153,13 +153,13 @@ def test_a_gap_has_the_sentence_of_the_command_line(command, tmp_path):
     said = failed.value.stderr.splitlines()[-1]
     assert said.endswith(
         "t.csv, line 4, column 'kind': the value is missing (and 19 more cells in 19 rows); "
-        "use --missing drop or --missing mean"
+        "use --missing indicate, --missing mean or --missing drop"
     )
     with pytest.raises(ValueError) as raised:
         gp().fit(X, Y)
     assert str(raised.value) == (
         "X, row 2, column 'kind': the value is missing (and 19 more cells in 19 rows); "
-        "use missing='drop' or missing='mean'"
+        "use missing='indicate', missing='mean' or missing='drop'"
     )
 
 

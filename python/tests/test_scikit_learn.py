@@ -36,7 +36,9 @@ for r in results:
 """
 
 
-@pytest.mark.parametrize("parameters", [{}, {"model": "gam"}, {"model": "rbf-ard"}])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"model": "gam"}, {"model": "rbf-ard"}, {"missing": "indicate"}]
+)
 def test_check_estimator_passes_in_full(parameters):
     # One of the checks is skipped unless SciPy's switch was set before it was imported.
     out = subprocess.run(
