@@ -220,7 +220,7 @@ impl Model {
         let terms = |model: &raysum::Model| {
             model.projections().iter().map(|term| array_2d(py, term.matrix())).collect()
         };
-        self.targets.iter().map(|model| terms(model)).collect()
+        self.targets.iter().map(terms).collect()
     }
 
     /// The distance of each row from the range of the training rows, in standard deviations.

@@ -191,10 +191,10 @@ fn projections_name(term: usize) -> String {
 
 /// Projections as stored in a file: a matrix, or one factor each for projections onto the axes.
 fn views_tensor(term: usize, views: &Views) -> Tensor {
-    let shape = match views.are_axes() {
-        true => vec![views.rows()],
-        false => vec![views.rows(), views.columns()],
-    };
+    let mut shape = vec![views.rows()];
+    if !views.are_axes() {
+        shape.push(views.columns());
+    }
     Tensor::new(projections_name(term), shape, views.weights().to_vec())
 }
 
