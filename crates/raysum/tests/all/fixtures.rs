@@ -8,8 +8,8 @@ use raysum::schema::{
     DateOrder, DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, NumberFormat, Schema,
 };
 use raysum::{
-    ColumnsScale, Config, Dataset, EngineChoice, Error, FORMAT, Fit, Matrix, Model, Part,
-    SkiOptions,
+    ColumnsScale, Config, Dataset, EngineChoice, Error, FORMAT, Fit, Matrix, Model, Noise, Part,
+    SkiOptions, TargetScale,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -73,10 +73,31 @@ fn models() -> Vec<(&'static str, Vec<Model>)> {
                 &data,
             ),
         ),
+        (
+            "power",
+            fit(
+                with(few("gam", EngineChoice::Weight), |c| {
+                    c.target_scale = TargetScale::YeoJohnson;
+                }),
+                &data,
+            ),
+        ),
+        ("noise", vec![of_varying_noise(few("linear", EngineChoice::Weight))]),
         ("two", fit(few("gam", EngineChoice::Weight), &two)),
         ("table", of_data(schema())),
         ("gaps", of_data(schema_with_gaps())),
     ]
+}
+
+/// A model whose noise grows with the first column.
+fn of_varying_noise(mut config: Config) -> Model {
+    config.noise = Noise::Columns;
+    let x = points(160, 0.0);
+    let noise = |i: usize| (1.5 * x[(i, 0)]).exp() * (1e3 * i as f64).sin();
+    let y: Vec<f64> = (0..160).map(|i| x[(i, 1)] + 0.2 * noise(i)).collect();
+    let model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
+    assert!(model.noise_varies());
+    model
 }
 
 /// A schema of three encoded columns with everything that a schema can say about notations.
