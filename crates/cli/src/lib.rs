@@ -29,11 +29,6 @@ pub mod style;
 mod tables;
 mod threads;
 
-/// Runs the Rust examples of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
 use clap::Parser;
 use std::process::ExitCode;
 

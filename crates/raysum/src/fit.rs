@@ -149,9 +149,10 @@ impl<'a, 'p> Fit<'a, 'p> {
             let found = self.search(&mut training, data, &parameters, self.start)?;
             let of_group =
                 conditioning::condition(self.config, &training, &found, self.levels.as_ref())?;
-            models.extend(match self.learns_noise() {
-                true => self.with_levels(training, data, found, of_group)?,
-                false => of_group,
+            models.extend(if self.learns_noise() {
+                self.with_levels(training, data, found, of_group)?
+            } else {
+                of_group
             });
         }
         Ok(models)

@@ -7,15 +7,16 @@
 //! fitted again, with each row weighted by its level.
 
 use super::held_out::{PARTS, enough, parts};
+use super::progress::Place;
 use super::schedule::Found;
 use super::training::{Rows, Training};
-use super::{Fit, conditioning};
-use crate::config::{Config, LengthScalePrior, LengthScales, Noise};
+use super::{Fit, conditioning, start};
+use crate::config::{Config, LengthScalePrior, LengthScales, Noise, TargetScale};
 use crate::data::Dataset;
 use crate::engine::Prior;
 use crate::error::{Error, Result};
 use crate::model::{Model, NoiseLevels};
-use crate::parameters::Freedom;
+use crate::parameters::{Freedom, Parameters};
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
@@ -50,7 +51,8 @@ impl Fit<'_, '_> {
     ) -> Result<Vec<Model>> {
         let [model] = constant.as_slice() else { return Err(Error::NoiseOfTargets) };
         self.place.index += 1;
-        let Some((levels, factor)) = self.levels_of(&training, model)? else {
+        let parameters = self.all_parameters(data, &found)?;
+        let Some((levels, factor)) = self.levels_of(&training, &parameters, model)? else {
             return Ok(constant);
         };
         let levels = Arc::new(levels);
@@ -59,8 +61,8 @@ impl Fit<'_, '_> {
         let mut again = found;
         let noise = &mut again.hyperparameters.noise_variance;
         *noise = (*noise * factor).max(self.config.noise_bounds.0);
-        if enough(training.len(), again.parameters.start().len()) {
-            again = self.search_again(&mut training, data, again)?;
+        if enough(training.len(), parameters.len()) {
+            again = self.search_again(&mut training, data, &parameters, &again)?;
         }
         conditioning::condition(self.config, &training, &again, Some(&levels))
     }
@@ -71,22 +73,29 @@ impl Fit<'_, '_> {
         &mut self,
         training: &mut Training<'_>,
         data: &Dataset<'_>,
-        found: Found,
+        parameters: &Parameters,
+        found: &Found,
     ) -> Result<Found> {
         let width = found.report.shrinkage;
         let freedom = self.freedom.replace(Freedom::of_width(width));
         let start = &found.hyperparameters;
-        let mut again = self.search(training, data, &found.parameters, Some(start))?;
+        let mut again = self.search(training, data, parameters, Some(start))?;
         self.freedom = freedom;
         again.report.evaluations += found.report.evaluations;
         again.report.unconverged += found.report.unconverged;
         Ok(again)
     }
 
+    /// All parameters that a search along the projections found could change.
+    fn all_parameters(&self, data: &Dataset<'_>, found: &Found) -> Result<Parameters> {
+        start::parameters(self.config, Some(&found.parameters.projections()), data)
+    }
+
     /// The levels of the noise of a model, if they vary, and the factor of σ² that goes with them.
     fn levels_of(
         &mut self,
         training: &Training<'_>,
+        parameters: &Parameters,
         model: &Model,
     ) -> Result<Option<(NoiseLevels, f64)>> {
         let dense = model.features().is_none();
@@ -96,7 +105,11 @@ impl Fit<'_, '_> {
             return Ok(None);
         }
         let chosen = training.sample(count, self.config.seed, SAMPLE);
-        let errors = Errors::of_held_out(training, self.config, model.prior(), &chosen)?;
+        let errors = if enough(count, parameters.len()) {
+            Errors::at(training, self.config, model.prior(), &chosen)?
+        } else {
+            self.errors_of_fits(training, &chosen)?
+        };
         let rows = training.rows(&errors.rows)?;
         let logs = errors.log_ratios();
         if logs.iter().all(|log| *log == logs[0]) {
@@ -107,18 +120,70 @@ impl Fit<'_, '_> {
         if let Some(groups) = training.groups() {
             data = data.grouped(groups)?;
         }
-        let mut fit = Fit { place: self.place, ..Fit::new(&config) };
+        let of_noise = self.inner(&config, PARTS, &data)?;
+        let without_each = of_noise.leave_one_out(&data)?.mean;
+        let Some((strength, factor)) = errors.strength(&without_each) else { return Ok(None) };
+        Ok(Some((NoiseLevels::new(of_noise, strength, training.x)?, factor)))
+    }
+}
+
+impl Fit<'_, '_> {
+    /// The errors of rows that were held out from fits of their own. Where rows are few, those of the
+    /// hyperparameters found on all rows are too small at the rows that these happened to suit.
+    fn errors_of_fits(&mut self, training: &Training<'_>, rows: &[usize]) -> Result<Errors> {
+        // The targets are transformed already.
+        let config = Config {
+            target_scale: TargetScale::None,
+            noise: Noise::Constant,
+            ..self.config.clone()
+        };
+        let mut all = Errors::default();
+        for Part { index, others, held } in held_out_parts(training, rows, config.seed)? {
+            let (fitted, held_rows) = (training.rows(&others)?, training.rows(&held)?);
+            let mut labels = fitted.observations.0.clone();
+            labels.noise.iter_mut().flatten().for_each(|variance| *variance = variance.sqrt());
+            let model = self.inner(&config, index, &labels.dataset(&fitted.x, 0..1)?)?;
+            let p = model.predict(&held_rows.x)?;
+            let unit = model.target_scale().std;
+            let noise = model.hyperparameters().noise_variance * unit * unit;
+            all.rows.extend(held);
+            all.extend(&p.mean, p.latent_variance, &held_rows, noise);
+        }
+        Ok(all)
+    }
+
+    /// The model of a fit inside this one: which of those that this search is made of.
+    fn inner(&mut self, config: &Config, index: usize, data: &Dataset<'_>) -> Result<Model> {
+        let Place { target, index: before, count } = self.place;
+        let (index, count) = (before * (PARTS + 1) + index, count * (PARTS + 1));
+        let mut fit = Fit { place: Place { target, index, count }, ..Fit::new(config) };
         if let Some(progress) = self.progress.as_deref_mut() {
             fit = fit.progress(progress);
         }
         if let Some(checkpoint) = self.checkpoint.as_deref_mut() {
             fit = fit.checkpoint(checkpoint);
         }
-        let of_noise = fit.run(&data)?.pop().ok_or(Error::NoTargets)?;
-        let without_each = of_noise.leave_one_out(&data)?.mean;
-        let Some((strength, factor)) = errors.strength(&without_each) else { return Ok(None) };
-        Ok(Some((NoiseLevels::new(of_noise, strength, training.x)?, factor)))
+        fit.run(data)?.pop().ok_or(Error::NoTargets)
     }
+}
+
+/// A part of some rows that is held out, and the others, by their numbers.
+struct Part {
+    index: usize,
+    others: Vec<usize>,
+    held: Vec<usize>,
+}
+
+/// The parts of some rows; copies are in one part.
+fn held_out_parts(training: &Training<'_>, rows: &[usize], seed: u64) -> Result<Vec<Part>> {
+    let parts = parts(&training.keys(rows, seed)?);
+    let numbers = |part: usize, held: bool| {
+        let chosen = rows.iter().zip(&parts).filter(|(_, p)| (**p == part) == held);
+        chosen.map(|(row, _)| *row).collect()
+    };
+    let split = |index| Part { index, others: numbers(index, false), held: numbers(index, true) };
+    let all = (0..PARTS).map(split);
+    Ok(all.filter(|part| part.others.len() > 1 && !part.held.is_empty()).collect())
 }
 
 /// The model of the level: additive, on the columns' own scale. Where rows are few, all columns have
@@ -139,6 +204,7 @@ fn of_noise(config: &Config, rows: usize, columns: usize) -> Result<Config> {
 }
 
 /// The errors of predictions at held-out rows.
+#[derive(Default)]
 struct Errors {
     /// The numbers of the rows.
     rows: Vec<usize>,
@@ -150,25 +216,10 @@ struct Errors {
 }
 
 impl Errors {
-    /// Of some rows, each predicted by the others at the same hyperparameters.
-    fn of_held_out(
-        training: &Training<'_>,
-        config: &Config,
-        prior: &Prior,
-        rows: &[usize],
-    ) -> Result<Self> {
-        let parts = parts(&training.keys(rows, config.seed)?);
-        let mut all =
-            Self { rows: Vec::new(), squares: Vec::new(), function: Vec::new(), noise: Vec::new() };
-        for part in 0..PARTS {
-            let of = |held: bool| -> Vec<usize> {
-                let chosen = rows.iter().zip(&parts).filter(|(_, p)| (**p == part) == held);
-                chosen.map(|(row, _)| *row).collect()
-            };
-            let (others, held) = (of(false), of(true));
-            if others.is_empty() || held.is_empty() {
-                continue;
-            }
+    /// Of some rows, each predicted by the others at known hyperparameters.
+    fn at(training: &Training<'_>, config: &Config, prior: &Prior, rows: &[usize]) -> Result<Self> {
+        let mut all = Self::default();
+        for Part { others, held, .. } in held_out_parts(training, rows, config.seed)? {
             let fitted = training.rows(&others)?;
             let posterior = training.problem(config, Some(&fitted))?.engine.posterior(prior)?.1;
             let of_part = training.rows(&held)?;

@@ -133,16 +133,16 @@ impl Prediction {
         let share = |k: usize| (k as f64 + 0.5) / QUANTILES as f64;
         let shares: Vec<(f64, f64)> =
             (0..QUANTILES).map(|k| (share(k), Normal::standard().inverse_cdf(share(k)))).collect();
-        let score = |(i, y): (usize, &f64)| match &self.transformed {
-            None => metrics::crps_of_standard(self.deviation(i, *y)) * self.std[i],
-            // Twice the mean loss of all quantiles.
-            Some(_) => {
-                let loss = |(share, z): &(f64, f64)| {
-                    let above = y - self.quantile_at(i, *z);
-                    2.0 * if above > 0.0 { share * above } else { (share - 1.0) * above }
-                };
-                shares.iter().map(loss).sum::<f64>() / QUANTILES as f64
+        let score = |(i, y): (usize, &f64)| {
+            if self.transformed.is_none() {
+                return metrics::crps_of_standard(self.deviation(i, *y)) * self.std[i];
             }
+            // Twice the mean loss of all quantiles.
+            let loss = |(share, z): &(f64, f64)| {
+                let above = y - self.quantile_at(i, *z);
+                2.0 * if above > 0.0 { share * above } else { (share - 1.0) * above }
+            };
+            shares.iter().map(loss).sum::<f64>() / QUANTILES as f64
         };
         Ok(self.of_each(y)?.map(score).collect())
     }
