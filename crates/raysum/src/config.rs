@@ -16,6 +16,7 @@ pub use scales::{ColumnsScale, TargetScale};
 pub use shrinkage::Shrinkage;
 pub use term::{LengthScalePrior, LengthScales, Term};
 
+use crate::engine::neighbors::NeighborsOptions;
 use crate::engine::ski::SkiOptions;
 use crate::error::{Error, Result, TermError};
 use crate::limits::MIN_SUBSET_ROWS;
@@ -47,11 +48,12 @@ impl FromStr for Optimizer {
     }
 }
 
-/// Inference engine. The first three give the same results at different costs.
+/// Inference engine. Dense and weight space give the same results at different costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineChoice {
-    /// The cheaper of dense and weight space, chosen at every step.
+    /// The cheaper of dense and weight space, chosen at every step; neighbours where the rows are
+    /// many and the kernel has no form in weight space.
     Auto,
     /// Cost grows with the cube of the number of rows; takes any kernel.
     Dense,
@@ -60,15 +62,19 @@ pub enum EngineChoice {
     /// Structured kernel interpolation, as in the paper: linear in the rows too, for kernels of any
     /// roughness, with likelihoods that are estimated.
     Ski,
+    /// Conditions each row on its nearest neighbours: linear in the rows, for any kernel, close to
+    /// the exact results.
+    Neighbors,
 }
 
 impl EngineChoice {
     /// Every choice with its name.
-    pub const ALL: [(&'static str, EngineChoice); 4] = [
+    pub const ALL: [(&'static str, EngineChoice); 5] = [
         ("auto", EngineChoice::Auto),
         ("dense", EngineChoice::Dense),
         ("weight", EngineChoice::Weight),
         ("ski", EngineChoice::Ski),
+        ("neighbors", EngineChoice::Neighbors),
     ];
 }
 
@@ -109,6 +115,8 @@ pub struct Config {
     pub engine: EngineChoice,
     /// Settings of the SKI engine.
     pub ski: SkiOptions,
+    /// Settings of the neighbors engine.
+    pub neighbors: NeighborsOptions,
     /// How hyperparameters are searched.
     pub optimizer: Optimizer,
     /// Search on this many random rows only; the posterior is still of all rows. `None` lets the
@@ -144,6 +152,7 @@ impl Config {
             return Err(Error::OutOfRange { name: "the subset", value: rows as f64, rule });
         }
         self.ski.check()?;
+        self.neighbors.check()?;
         if self.max_evaluations == Some(0) {
             let rule = "1 or more".into();
             return Err(Error::OutOfRange { name: "the limit of evaluations", value: 0.0, rule });

@@ -6,6 +6,7 @@
 
 pub(crate) mod auto;
 pub(crate) mod dense;
+pub(crate) mod neighbors;
 mod observations;
 pub(crate) mod path;
 mod prior;
@@ -40,6 +41,9 @@ pub(crate) fn load(
     let prior = Arc::new(prior);
     match engine {
         dense::NAME => Ok(Box::new(dense::DensePosterior::from_tensors(&prior, tensors)?)),
+        neighbors::NAME => {
+            Ok(Box::new(neighbors::NeighborsPosterior::from_tensors(&prior, tensors)?))
+        }
         ski::NAME => Ok(Box::new(ski::SkiPosterior::from_tensors(&prior, tensors)?)),
         weight::NAME => Ok(Box::new(weight::WeightPosterior::from_tensors(&prior, tensors)?)),
         other => Err(format!("unknown engine '{other}'")),

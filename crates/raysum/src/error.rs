@@ -174,6 +174,12 @@ pub enum Error {
         /// The field of [`crate::ConfigPatch`].
         setting: &'static str,
     },
+    /// A setting of the neighbors engine for another engine.
+    #[error("{setting} is a setting of the neighbors engine, which is not the engine chosen")]
+    NeighborsSetting {
+        /// The field of [`crate::ConfigPatch`].
+        setting: &'static str,
+    },
     /// Hyperparameters that do not fit the model's configuration.
     #[error("{expected} {name} expected, {found} given")]
     HyperparameterCount {

@@ -32,6 +32,7 @@ pub use config::{
     Noise, Optimizer, Shrinkage, TargetScale, Term,
 };
 pub use data::{Dataset, Labels, Matrix, MatrixRef, RowStore};
+pub use engine::neighbors::NeighborsOptions;
 pub use engine::ski::SkiOptions;
 pub use error::{Error, Result, TermError};
 pub use file::AtomicFile;

@@ -24,6 +24,9 @@ pub const MIN_PROBES: usize = 2;
 /// Most random probes of the SKI engine. More would be a typing error, which must not fill memory.
 pub const MAX_PROBES: usize = 10_000;
 
+/// Most neighbours of a row: the dense engine is better with more.
+pub const MAX_NEIGHBORS: usize = 1_000;
+
 /// Fewest rows to search hyperparameters on.
 pub const MIN_SUBSET_ROWS: usize = 2;
 

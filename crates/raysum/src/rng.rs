@@ -22,6 +22,8 @@ pub(crate) enum Purpose {
     Relevance = 10,
     /// Noise of functions that are observed.
     Noise = 11,
+    /// The order in which the neighbors engine conditions rows.
+    Order = 12,
 }
 
 /// A random number for a row of standardised values, independent of the row's position and of

@@ -4,6 +4,7 @@ use super::{
     ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, Noise, Optimizer, Shrinkage,
     TargetScale,
 };
+use crate::engine::neighbors::NeighborsOptions;
 use crate::engine::ski::SkiOptions;
 use crate::error::{Error, Result, TermError};
 use crate::kernel::{Shape, SubKernel};
@@ -54,6 +55,10 @@ pub struct ConfigPatch {
     pub cg_iterations: Option<usize>,
     /// See [`SkiOptions::exact_variance`].
     pub exact_variance: Option<bool>,
+    /// See [`NeighborsOptions::neighbors`].
+    pub neighbors: Option<usize>,
+    /// See [`NeighborsOptions::prediction_neighbors`].
+    pub prediction_neighbors: Option<usize>,
     /// See [`Config::optimizer`].
     pub optimizer: Option<Optimizer>,
     /// See [`Config::subset`].
@@ -89,6 +94,12 @@ impl ConfigPatch {
                 iterations: self.cg_iterations.unwrap_or(preset.ski.iterations),
                 exact_variance: self.exact_variance.unwrap_or(preset.ski.exact_variance),
             },
+            neighbors: NeighborsOptions {
+                neighbors: self.neighbors.unwrap_or(preset.neighbors.neighbors),
+                prediction_neighbors: self
+                    .prediction_neighbors
+                    .unwrap_or(preset.neighbors.prediction_neighbors),
+            },
             optimizer: self.optimizer.unwrap_or(preset.optimizer),
             subset: self.subset.or(preset.subset),
             max_evaluations: self.max_evaluations.or(preset.max_evaluations),
@@ -98,6 +109,10 @@ impl ConfigPatch {
         };
         if let (Some(setting), true) = (self.ski_setting(), config.engine != EngineChoice::Ski) {
             return Err(Error::SkiSetting { setting });
+        }
+        let chosen = matches!(config.engine, EngineChoice::Auto | EngineChoice::Neighbors);
+        if let (Some(setting), false) = (self.neighbors_setting(), chosen) {
+            return Err(Error::NeighborsSetting { setting });
         }
         config.check()?;
         Ok(config)
@@ -126,6 +141,15 @@ impl ConfigPatch {
         term.learn_weights = self.learn_weights.unwrap_or(term.learn_weights);
         *term = term.with_scales(self.ard, self.learn_directions)?;
         Ok(())
+    }
+
+    /// The first change to what only the neighbors engine has.
+    fn neighbors_setting(&self) -> Option<&'static str> {
+        let given = [
+            ("neighbors", self.neighbors.is_some()),
+            ("prediction_neighbors", self.prediction_neighbors.is_some()),
+        ];
+        given.into_iter().find_map(|(name, given)| given.then_some(name))
     }
 
     /// The first change to what only the SKI engine has.

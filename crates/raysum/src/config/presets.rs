@@ -4,6 +4,7 @@ use super::{
     ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, LengthScales, Noise, Optimizer,
     Shrinkage, TargetScale, Term,
 };
+use crate::engine::neighbors::NeighborsOptions;
 use crate::engine::ski::SkiOptions;
 use crate::error::{Result, TermError};
 use crate::kernel::{Shape, SubKernel};
@@ -205,6 +206,7 @@ impl Config {
             shrinkage: Shrinkage::Auto,
             engine,
             ski: SkiOptions::default(),
+            neighbors: NeighborsOptions::default(),
             optimizer: Optimizer::Lbfgs,
             subset: None,
             max_evaluations: None,

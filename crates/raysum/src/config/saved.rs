@@ -4,6 +4,7 @@ use super::{
     ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, LengthScales, Noise, Optimizer,
     Shrinkage, TargetScale, Term,
 };
+use crate::engine::neighbors::NeighborsOptions;
 use crate::engine::ski::SkiOptions;
 use crate::kernel::{Shape, SubKernel};
 use crate::project::Directions;
@@ -45,6 +46,8 @@ pub(super) struct Saved {
     engine: EngineChoice,
     #[serde(default)]
     ski: SkiOptions,
+    #[serde(default)]
+    neighbors: NeighborsOptions,
     optimizer: Optimizer,
     subset: Option<usize>,
     max_evaluations: Option<usize>,
@@ -85,6 +88,7 @@ impl From<Saved> for Config {
             shrinkage,
             engine,
             ski,
+            neighbors,
             optimizer,
             ..
         } = saved;
@@ -98,6 +102,7 @@ impl From<Saved> for Config {
             shrinkage,
             engine,
             ski,
+            neighbors,
             optimizer,
             subset,
             max_evaluations,

@@ -101,7 +101,11 @@ impl Dense {
     }
 
     /// The posterior of each target under `own`, of which the rows are projected as in `prior`.
-    fn conditioned(&mut self, prior: &Prior, own: &Arc<Prior>) -> Result<Vec<Conditioned>> {
+    fn conditioned(
+        &mut self,
+        prior: &Prior,
+        own: &Arc<Prior>,
+    ) -> Result<Vec<(f64, DensePosterior)>> {
         let n = self.x.rows();
         let solved = self.factorise(prior)?;
         self.invert();
@@ -112,8 +116,8 @@ impl Dense {
             precision: (0..n).map(|i| self.inverse[i * n + i]).collect(),
             factor: self.factor.clone(),
         });
-        let conditioned = |(likelihood, a): (f64, Vec<f64>)| -> Conditioned {
-            (likelihood, Box::new(DensePosterior::new(Arc::clone(own), Arc::clone(&shared), a)))
+        let conditioned = |(likelihood, a): (f64, Vec<f64>)| {
+            (likelihood, DensePosterior::new(Arc::clone(own), Arc::clone(&shared), a))
         };
         Ok(solved.log_marginal_likelihoods.into_iter().zip(solved.a).map(conditioned).collect())
     }
@@ -160,6 +164,8 @@ impl Engine for Dense {
     }
 
     fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
-        self.conditioned(prior, &Arc::new(prior.clone()))
+        let conditioned = self.conditioned(prior, &Arc::new(prior.clone()))?;
+        let boxed = |(likelihood, posterior)| -> Conditioned { (likelihood, Box::new(posterior)) };
+        Ok(conditioned.into_iter().map(boxed).collect())
     }
 }

@@ -48,6 +48,12 @@ pub(crate) trait Engine {
     /// one.
     fn work(&self, prior: &Prior) -> Option<f64>;
 
+    /// Chooses whatever stays fixed during a search that starts at this prior. Returns whether
+    /// there is anything: whether a search may find more from where it ends.
+    fn settle(&mut self, _prior: &Prior) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Log marginal likelihood and gradient, summed over targets. [`Error::is_recoverable`]
     /// distinguishes a θ that cannot be evaluated from a failure.
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation>;

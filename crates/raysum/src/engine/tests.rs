@@ -2,6 +2,7 @@
 
 mod cases;
 mod conformance;
+mod neighbors;
 mod observations;
 mod reference;
 mod ski;

@@ -51,6 +51,12 @@ impl Evaluator<'_, '_> {
         }
     }
 
+    /// Lets the engine choose what stays fixed during a search that starts at θ; whether there is
+    /// anything.
+    pub(super) fn settle(&mut self, theta: &[f64]) -> Result<bool> {
+        self.problem.engine.settle(&self.parameters.prior_at(theta))
+    }
+
     fn compute(
         &mut self,
         theta: &[f64],

@@ -15,6 +15,9 @@ use std::ops::ControlFlow;
 const STEP_TOLERANCE: f64 = 2e-5;
 /// Number of optima of a stage that are compared on the rows of the next.
 const RIVALS: usize = 3;
+/// Most times that an engine chooses anew what stays fixed during a search, which then goes on from
+/// where it ended.
+const ROUNDS: usize = 3;
 /// Pairs of L-BFGS while directions are learned, whose θ has hundreds of correlated entries.
 const LEARNING_MEMORY: usize = 50;
 
@@ -55,6 +58,7 @@ impl<'a, 'p> Search<'a, 'p> {
             curvature: from.curvature.clone(),
             ..Lbfgs::default()
         };
+        evaluator.settle(&from.point)?;
         let outcome = self.run(evaluator, |objective, observer| {
             lbfgs(&from.point, &options, objective, observer)
         })?;
@@ -148,6 +152,7 @@ impl<'a, 'p> Search<'a, 'p> {
 
     /// One evaluation.
     fn look(&mut self, evaluator: &mut Evaluator<'_, '_>, point: &[f64]) -> Result<Outcome> {
+        evaluator.settle(point)?;
         let options = Lbfgs { evaluations: 1, ..Lbfgs::default() };
         self.run(evaluator, |objective, observer| lbfgs(point, &options, objective, observer))
     }
@@ -164,12 +169,37 @@ impl<'a, 'p> Search<'a, 'p> {
                 options.evaluations = self.config.max_evaluations.unwrap_or(options.evaluations);
                 options.evaluations = options.evaluations.min(most.unwrap_or(usize::MAX));
                 options.value_tolerance = evaluator.tolerance(STEP_TOLERANCE);
-                self.run(evaluator, |objective, observer| {
-                    lbfgs(theta, &options, objective, observer)
-                })
+                self.in_rounds(evaluator, theta, options)
             }
             Optimizer::Adam => self.adam(evaluator, theta),
         }
+    }
+
+    /// Minimises; where the engine keeps something fixed during a search, it is chosen anew where
+    /// the search ends, and the search goes on from there.
+    fn in_rounds(
+        &mut self,
+        evaluator: &mut Evaluator<'_, '_>,
+        theta: &[f64],
+        mut options: Lbfgs,
+    ) -> Result<Outcome> {
+        let mut rounds = if evaluator.settle(theta)? { ROUNDS } else { 1 };
+        let mut run = |evaluator: &mut Evaluator<'_, '_>, from: &[f64], options: &Lbfgs| {
+            self.run(evaluator, |objective, observer| lbfgs(from, options, objective, observer))
+        };
+        let mut outcome = run(evaluator, theta, &options)?;
+        while rounds > 1 && outcome.value.is_finite() && outcome.evaluations < options.evaluations {
+            rounds -= 1;
+            options.evaluations -= outcome.evaluations;
+            options.curvature = outcome.curvature.clone();
+            evaluator.settle(&outcome.point)?;
+            let next = run(evaluator, &outcome.point, &options)?;
+            if !next.value.is_finite() {
+                break;
+            }
+            outcome = next;
+        }
+        Ok(outcome)
     }
 
     /// The error if no start can be evaluated: that of an evaluation, if one failed.
@@ -193,9 +223,7 @@ impl<'a, 'p> Search<'a, 'p> {
         let evaluations = self.config.max_evaluations.unwrap_or(most).min(most);
         let value_tolerance = evaluator.tolerance(STEP_TOLERANCE);
         let options = Lbfgs { evaluations, value_tolerance, curvature, ..Lbfgs::default() };
-        let outcome = self.run(evaluator, |objective, observer| {
-            lbfgs(&from.point, &options, objective, observer)
-        })?;
+        let outcome = self.in_rounds(evaluator, &from.point, options)?;
         // If the optimum cannot be evaluated on more rows, that of the previous stage is kept.
         let found = outcome.value.is_finite();
         Ok(if found { outcome } else { Outcome { curvature: Vec::new(), ..from } })
@@ -207,6 +235,7 @@ impl<'a, 'p> Search<'a, 'p> {
         // The paper's tolerance is per row.
         let tolerance = evaluator.tolerance(recipe.tolerance);
         let options = Adam { evaluations, tolerance, ..recipe };
+        evaluator.settle(theta)?;
         self.run(evaluator, |objective, observer| adam(theta, &options, objective, observer))
     }
 

@@ -4,6 +4,7 @@ use super::roughness::{Roughness, SAMPLE};
 use crate::config::{ColumnsScale, Config, EngineChoice, TargetScale};
 use crate::data::{Copies, Dataset, Distinct, Matrix, MatrixRef};
 use crate::engine::auto::{self, Auto};
+use crate::engine::neighbors::Neighbors;
 use crate::engine::ski::Ski;
 use crate::engine::weight::Weight;
 use crate::engine::{Engine, Evaluation, Observations, Prior};
@@ -194,6 +195,9 @@ impl<'a> Training<'a> {
                 Box::new(Ski::new(rows, y.clone(), config.ski.clone(), config.seed))
             }
             EngineChoice::Weight => Box::new(Weight::new(rows, y)),
+            EngineChoice::Neighbors => {
+                Box::new(Neighbors::new(rows, y, config.neighbors.clone(), config.seed))
+            }
         })
     }
 }

@@ -107,7 +107,7 @@ fn the_map_for_contributors_has_this_order() {
 }
 
 /// The order inside `engine/`. Files in one group know nothing of one another.
-const ENGINE_ORDER: [&[&str]; 11] = [
+const ENGINE_ORDER: [&[&str]; 12] = [
     &["prior"],
     &["tensor"],
     &["observations"],
@@ -118,6 +118,7 @@ const ENGINE_ORDER: [&[&str]; 11] = [
     &["path"],
     &["seam"],
     &["dense", "weight", "ski"],
+    &["neighbors"],
     &["auto"],
 ];
 

@@ -56,6 +56,18 @@ impl DensePosterior {
     }
 }
 
+impl DensePosterior {
+    /// The posterior given rows that are projected already, one row of views each.
+    pub(in crate::engine) fn of_projected(
+        prior: &Arc<Prior>,
+        z: Matrix,
+        observations: Observations,
+    ) -> Result<Self> {
+        let conditioned = Projected { z, observations }.posteriors(prior)?.pop();
+        conditioned.map(|(_, posterior)| posterior).ok_or(Error::NoTargets)
+    }
+}
+
 impl RowChanges for DensePosterior {
     fn change(&self, rows: &Rows<'_>, change: Change) -> Result<Conditioned> {
         let others = Projected::new(self.prior(), rows)?;
@@ -114,12 +126,17 @@ impl Projected {
             && self.z.row(i).iter().zip(others.z.row(k)).all(|(a, b)| close(*a, *b))
     }
 
-    /// The posterior given these rows, which need no further projection.
     fn condition(self, prior: &Arc<Prior>) -> Result<Conditioned> {
+        let (likelihood, posterior) = self.posteriors(prior)?.pop().ok_or(Error::NoTargets)?;
+        Ok((likelihood, Box::new(posterior)))
+    }
+
+    /// The posterior of each target given these rows, which need no further projection.
+    fn posteriors(self, prior: &Arc<Prior>) -> Result<Vec<(f64, DensePosterior)>> {
         let views = self.z.columns();
         let mut projected = (**prior).clone();
         projected.kernel.views = Views::axes(views, views);
         let mut engine = Dense::new(self.z, self.observations);
-        engine.conditioned(&projected, prior)?.pop().ok_or(Error::NoTargets)
+        engine.conditioned(&projected, prior)
     }
 }

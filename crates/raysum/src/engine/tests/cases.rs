@@ -1,6 +1,7 @@
 //! Data, priors and engines that the suites of the engines share.
 use crate::data::Matrix;
 use crate::engine::dense::Dense;
+use crate::engine::neighbors::{Neighbors, NeighborsOptions};
 use crate::engine::ski::{Ski, SkiOptions};
 use crate::engine::weight::Weight;
 use crate::engine::{AdditiveKernel, Evaluation, Observations, Posterior, Prior};
@@ -159,6 +160,13 @@ impl Case {
             StandardRows::new((&self.x).into(), &self.scaler()),
             Observations::from(self.y.clone()),
         )
+    }
+
+    /// With so many neighbours, of training rows and of new ones.
+    pub(super) fn neighbors(&self, count: usize) -> Neighbors<'_> {
+        let options = NeighborsOptions { neighbors: count, prediction_neighbors: count };
+        let rows = StandardRows::new((&self.x).into(), &self.scaler());
+        Neighbors::new(rows, Observations::from(self.y.clone()), options, 3)
     }
 
     pub(super) fn ski(&self, options: SkiOptions) -> Ski<'_> {

@@ -1,0 +1,66 @@
+//! The rows that each row is conditioned on.
+
+use super::metric::Metric;
+use super::tree::{Finder, Tree, Wanted};
+use crate::engine::AdditiveKernel;
+use rayon::prelude::*;
+
+/// Rows that one task finds neighbours of.
+const BLOCK: usize = 256;
+/// Most leaves of the tree that are looked at for a row: 16,000 points, so that this only matters
+/// where rows are many and lie in many dimensions.
+const LEAVES: usize = 512;
+/// In place of a neighbour that there is not.
+const NOBODY: u32 = u32::MAX;
+
+/// For each row its nearest earlier rows under some kernel.
+#[derive(Debug)]
+pub(super) struct Graph {
+    most: usize,
+    neighbours: Vec<u32>,
+    /// All rows, so that those near one another, which share neighbours, are mostly close in the
+    /// list.
+    pub(super) walk: Vec<u32>,
+}
+
+impl Graph {
+    /// The nearest `most` earlier rows of projected rows, given row by row.
+    pub(super) fn new(kernel: &AdditiveKernel, z: &[f64], most: usize) -> Self {
+        let (metric, views) = (Metric::new(kernel), kernel.views.rows());
+        let rows = z.len() / views;
+        let most = most.min(rows.saturating_sub(1));
+        let dims = metric.dims();
+        let points = metric.locate_all(z, views);
+        let tree = Tree::new(&points, dims);
+        let find = |start: usize| {
+            let mut finder = Finder::default();
+            let end = (start + BLOCK).min(rows);
+            let mut found = Vec::with_capacity((end - start) * most);
+            for row in start..end {
+                let point = &points[row * dims..][..dims];
+                let wanted = Wanted { count: most, before: row as u32, leaves: LEAVES };
+                let near = tree.nearest(&mut finder, point, wanted);
+                found.extend(near.iter().map(|near| near.row));
+                found.resize((row - start + 1) * most, NOBODY);
+            }
+            found
+        };
+        let starts: Vec<usize> = (0..rows).step_by(BLOCK).collect();
+        let parts: Vec<Vec<u32>> = starts.into_par_iter().map(find).collect();
+        Self { most, neighbours: parts.concat(), walk: tree.walk().to_vec() }
+    }
+
+    /// The most neighbours that a row has.
+    pub(super) fn most(&self) -> usize {
+        self.most
+    }
+
+    /// The neighbours of a row, the nearest first.
+    pub(super) fn of(&self, row: usize) -> &[u32] {
+        let all = &self.neighbours[row * self.most..][..self.most];
+        match all.last() {
+            Some(&NOBODY) => &all[..all.partition_point(|row| *row != NOBODY)],
+            _ => all,
+        }
+    }
+}
