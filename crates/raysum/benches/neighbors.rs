@@ -20,7 +20,11 @@ fn steps(data: &Dataset<'_>) -> (f64, f64) {
     let (mut clock, mut first, mut best) = (Instant::now(), 0.0, f64::MAX);
     let mut progress = |p: &Progress| {
         let seconds = clock.elapsed().as_secs_f64();
-        if p.evaluations == 1 { first = seconds } else { best = best.min(seconds) }
+        if p.evaluations == 1 {
+            first = seconds
+        } else {
+            best = best.min(seconds)
+        }
         clock = Instant::now();
         match p.evaluations {
             6 => ControlFlow::Break(()),

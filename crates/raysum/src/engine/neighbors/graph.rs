@@ -7,9 +7,9 @@ use rayon::prelude::*;
 
 /// Rows that one task finds neighbours of.
 const BLOCK: usize = 256;
-/// Most leaves of the tree that are looked at for a row: 16,000 points, so that this only matters
+/// Most leaves of the tree that are looked at for a row: 4,000 points, so that this only matters
 /// where rows are many and lie in many dimensions.
-const LEAVES: usize = 512;
+const LEAVES: usize = 128;
 /// In place of a neighbour that there is not.
 const NOBODY: u32 = u32::MAX;
 
@@ -40,7 +40,7 @@ impl Graph {
                 let point = &points[row * dims..][..dims];
                 let wanted = Wanted { count: most, before: row as u32, leaves: LEAVES };
                 let near = tree.nearest(&mut finder, point, wanted);
-                found.extend(near.iter().map(|near| near.row));
+                found.extend(near.iter().map(|near| near.row()));
                 found.resize((row - start + 1) * most, NOBODY);
             }
             found

@@ -22,7 +22,7 @@ use super::lanes::{Factor, LANES, Lane, add_product, dot, map, row_start};
 use crate::engine::AdditiveKernel;
 use crate::engine::tiles::With;
 use crate::kernel::{Shape, Specialised};
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 use std::ops::Range;
 
 /// Rows that groups are made of.
@@ -59,6 +59,8 @@ pub(super) struct Group {
     /// The number of rows that each group really has.
     counts: [usize; LANES],
     factor: Factor,
+    /// κ and κ' of each pair, for each stationary sub-kernel in turn, where a gradient is wanted.
+    pairs: Option<Vec<(Lane, Lane)>>,
     /// The view and the variance of each linear sub-kernel.
     lines: Vec<(usize, f64)>,
     /// After [`Group::condition`] v, which may be anything where the row's own noise is not in it.
@@ -73,8 +75,9 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// For rows conditioned on at most `size` others, with so many views and targets.
-    pub(super) fn new(size: usize, views: usize, targets: usize) -> Self {
+    /// For rows conditioned on at most `size` others, with so many views and targets, and with
+    /// gradients or without.
+    pub(super) fn new(size: usize, views: usize, targets: usize, gradients: bool) -> Self {
         let zeros = |count: usize| vec![[0.0; LANES]; count];
         Self {
             size,
@@ -85,6 +88,7 @@ impl Group {
             residuals: vec![zeros(size + 1); targets],
             counts: [0; LANES],
             factor: Factor::default(),
+            pairs: gradients.then(Vec::new),
             lines: Vec::new(),
             variance: [0.0; LANES],
             means: zeros(targets),
@@ -133,12 +137,14 @@ impl Group {
         self.factor.reset(size + 1);
         let (out, lines) = (&mut self.factor.rows, &mut self.lines);
         lines.clear();
+        self.pairs.iter_mut().for_each(Vec::clear);
         for (j, block) in kernel.blocks().enumerate() {
             let variance = kernel.variances[j];
             match kernel.shapes[j] {
                 Shape::Linear => lines.push((block.start, variance)),
                 Shape::Stationary(kernel) => {
-                    let pass = Values { z: &self.z, views, block, variance, out };
+                    let pairs = self.pairs.as_mut();
+                    let pass = Values { z: &self.z, views, block, variance, out, pairs };
                     Arch::new().dispatch(With(kernel, pass));
                 }
             }
@@ -223,14 +229,17 @@ impl Group {
             let own = self.diagonal(g, point);
             map(|lane| sum[lane] + own[lane])
         });
+        let all = row_start(self.points()) - self.points();
+        let mut known = self.pairs.as_deref().unwrap_or(&[]).chunks(all.max(1));
         for ((j, block), total) in kernel.blocks().enumerate().zip(of_variances) {
             let variance = kernel.variances[j];
-            let Self { z, w, b, slopes, .. } = self;
+            let (z, w, b, slopes) = (&self.z, &self.w, &self.b, &mut self.slopes);
             let sum = match kernel.shapes[j] {
                 Shape::Linear => line_slopes(z, (views, block.start), variance, (g, w, b), slopes),
-                Shape::Stationary(kernel) => {
-                    let pass = Slopes { z, views, block, variance, g, w, b, out: slopes };
-                    let sum = Arch::new().dispatch(With(kernel, pass));
+                Shape::Stationary(_) => {
+                    let pairs = known.next().unwrap_or(&[]);
+                    let pass = Slopes { z, views, block, variance, g, w, b, pairs, out: slopes };
+                    let sum = Arch::new().dispatch(pass);
                     map(|lane| sum[lane] + trace[lane])
                 }
             };
@@ -239,13 +248,14 @@ impl Group {
     }
 }
 
-/// Adds λ κ to the packed matrix.
+/// Adds λ κ to the packed matrix, and keeps κ and κ'.
 struct Values<'a> {
     z: &'a [Lane],
     views: usize,
     block: Range<usize>,
     variance: f64,
     out: &'a mut [Lane],
+    pairs: Option<&'a mut Vec<(Lane, Lane)>>,
 }
 
 impl Specialised for Values<'_> {
@@ -253,14 +263,19 @@ impl Specialised for Values<'_> {
 
     #[inline(always)]
     fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) {
-        let Self { z, views, block, variance, out } = self;
+        let Self { z, views, block, variance, out, mut pairs } = self;
         for p in 0..z.len() / views {
             let own = &z[p * views..][block.clone()];
             let (row, diagonal) = out[row_start(p)..][..=p].split_at_mut(p);
             for (q, out) in row.iter_mut().enumerate() {
                 let s = squared_distance(own, &z[q * views..][block.clone()]);
+                let (mut values, mut slopes) = ([0.0; LANES], [0.0; LANES]);
                 for lane in 0..LANES {
-                    out[lane] += variance * kernel(s[lane]).0;
+                    (values[lane], slopes[lane]) = kernel(s[lane]);
+                    out[lane] += variance * values[lane];
+                }
+                if let Some(pairs) = &mut pairs {
+                    pairs.push((values, slopes));
                 }
             }
             diagonal[0].iter_mut().for_each(|k| *k += variance);
@@ -288,7 +303,7 @@ struct Lines<'a> {
     out: &'a mut [Lane],
 }
 
-impl pulp::NullaryFnOnce for Lines<'_> {
+impl NullaryFnOnce for Lines<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -319,15 +334,18 @@ struct Slopes<'a> {
     g: &'a Lane,
     w: &'a [Lane],
     b: &'a [Lane],
+    /// κ and κ' of each pair.
+    pairs: &'a [(Lane, Lane)],
     out: &'a mut [Lane],
 }
 
-impl Specialised for Slopes<'_> {
+impl NullaryFnOnce for Slopes<'_> {
     type Output = Lane;
 
     #[inline(always)]
-    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) -> Lane {
-        let Self { z, views, block, variance, g, w, b, out } = self;
+    fn call(self) -> Lane {
+        let Self { z, views, block, variance, g, w, b, pairs, out } = self;
+        let mut pairs = pairs.iter();
         let mut total = [0.0; LANES];
         for p in 0..z.len() / views {
             let (others, own_out) = out.split_at_mut(p * views);
@@ -336,24 +354,25 @@ impl Specialised for Slopes<'_> {
             // G_pq = ŵ_q (g ŵ_p + ½ b̂_p) + b̂_q ½ ŵ_p.
             let of_w = map(|lane| g[lane] * w[p][lane] + 0.5 * b[p][lane]);
             let of_b = map(|lane| 0.5 * w[p][lane]);
-            for q in 0..p {
+            for (q, (values, slopes)) in (0..p).zip(&mut pairs) {
                 let other = &z[q * views..][block.clone()];
-                let s = squared_distance(own, other);
                 let mut force = [0.0; LANES];
                 for lane in 0..LANES {
                     let pair = 2.0 * (w[q][lane] * of_w[lane] + b[q][lane] * of_b[lane]);
-                    let (value, slope) = kernel(s[lane]);
-                    total[lane] += pair * value;
-                    force[lane] = 2.0 * variance * pair * slope;
+                    total[lane] += pair * values[lane];
+                    force[lane] = 2.0 * variance * pair * slopes[lane];
                 }
                 let other_out = &mut others[q * views..][block.clone()];
                 let ends = own.iter().zip(other).zip(own_out.iter_mut().zip(other_out));
                 for ((a, b), (own_out, other_out)) in ends {
+                    // Copies, which cannot overlap: the loop would not become vectors without.
+                    let (mut pulled, mut pushed) = (*own_out, *other_out);
                     for lane in 0..LANES {
                         let push = force[lane] * (a[lane] - b[lane]);
-                        own_out[lane] += push;
-                        other_out[lane] -= push;
+                        pulled[lane] += push;
+                        pushed[lane] -= push;
                     }
+                    (*own_out, *other_out) = (pulled, pushed);
                 }
             }
         }

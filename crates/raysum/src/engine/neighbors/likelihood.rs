@@ -149,7 +149,7 @@ impl<'a> Projected<'a> {
         let start = || {
             let slopes = || Slopes::new(self.prior, size + 1, self.rows.x.columns(), targets);
             Sums {
-                group: Group::new(size, views, targets),
+                group: Group::new(size, views, targets, with_slopes),
                 values: vec![0.0; targets],
                 slopes: with_slopes.then(slopes),
             }

@@ -21,9 +21,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Most leaves of the tree that are looked at for a new row: 65,000 points, so that this only
+/// Most leaves of the tree that are looked at for a new row: 16,000 points, so that this only
 /// matters where rows are many and lie in many dimensions.
-const LEAVES: usize = 2048;
+const LEAVES: usize = 512;
 /// Most rows that a joint prediction is conditioned on.
 const JOINT_ROWS: usize = 3_000;
 
@@ -140,7 +140,7 @@ impl NeighborsPosterior {
         z: impl Fn(usize, usize) -> f64,
         mut chosen: impl FnMut(&mut Finder, usize) -> Vec<u32>,
     ) -> Marginals {
-        let mut group = Group::new(self.count(), self.views(), 1);
+        let mut group = Group::new(self.count(), self.views(), 1, false);
         let shared = &self.shared;
         let source = Source {
             z: &shared.z,
@@ -173,7 +173,7 @@ impl NeighborsPosterior {
         let at = |row: usize, view: usize| z[view * rows + row];
         self.predict(rows, at, |finder, row| {
             let near = self.shared.nearest(finder, self.count(), |view| at(row, view));
-            near.iter().map(|near| near.row).collect()
+            near.iter().map(|near| near.row()).collect()
         })
     }
 
@@ -195,7 +195,7 @@ impl NeighborsPosterior {
         let nearest = |row: usize| -> Vec<u32> {
             let at = |view: usize| z[view * m + row];
             let near = self.shared.nearest(&mut finder, self.count(), at);
-            near.iter().map(|near| near.row).collect()
+            near.iter().map(|near| near.row()).collect()
         };
         let each: Vec<Vec<u32>> = (0..m).map(nearest).collect();
         let (mut rows, mut known) = (Vec::new(), HashSet::new());
@@ -373,7 +373,7 @@ impl LeaveOneOut for NeighborsPosterior {
         let count = self.count();
         Ok(self.predict(self.rows(), at, |finder, row| {
             let near = self.shared.nearest(finder, count + 1, |view| at(row, view));
-            let others = near.iter().map(|near| near.row).filter(|near| *near != row as u32);
+            let others = near.iter().map(|near| near.row()).filter(|near| *near != row as u32);
             others.take(count).collect()
         }))
     }

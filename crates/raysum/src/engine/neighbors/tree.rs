@@ -6,7 +6,7 @@
 //! other data.
 
 use pulp::{Arch, NullaryFnOnce};
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
@@ -47,24 +47,25 @@ enum Content {
     Leaf { rows: Range<u32>, points: usize },
 }
 
-/// A point and its squared distance; the one with the lower number is the nearer of equals.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Near {
-    pub(super) distance: f64,
-    pub(super) row: u32,
-}
+/// A point and its squared distance as one number, which orders them: bits of a float that is not
+/// negative rise with it, and the point with the lower number is the nearer of equals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Near(u128);
 
-impl Eq for Near {}
-
-impl Ord for Near {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.distance.total_cmp(&other.distance).then(self.row.cmp(&other.row))
+impl Near {
+    #[inline(always)]
+    fn new(distance: f64, row: u32) -> Self {
+        Self(u128::from(distance.to_bits()) << 32 | u128::from(row))
     }
-}
 
-impl PartialOrd for Near {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+    /// The point.
+    pub(super) fn row(self) -> u32 {
+        self.0 as u32
+    }
+
+    #[inline(always)]
+    fn distance(self) -> f64 {
+        f64::from_bits((self.0 >> 32) as u64)
     }
 }
 
@@ -198,22 +199,20 @@ impl NullaryFnOnce for Descent<'_> {
         ahead.clear();
         best.clear();
         let mut leaves = 0;
-        let farthest = |best: &BinaryHeap<Near>| match best.peek() {
-            Some(near) if best.len() == wanted.count => *near,
-            _ => Near { distance: f64::INFINITY, row: u32::MAX },
-        };
-        let root = Near { distance: 0.0, row: tree.nodes[0].first };
-        ahead.push(Reverse((root, 0)));
+        let nothing = Near::new(f64::INFINITY, u32::MAX);
+        // What is found must be nearer than this.
+        let mut farthest = nothing;
+        ahead.push(Reverse((Near::new(0.0, tree.nodes[0].first), 0)));
         while let Some(Reverse((bound, node))) = ahead.pop() {
-            if bound > farthest(best) || leaves == wanted.leaves {
+            if bound > farthest || leaves == wanted.leaves {
                 break;
             }
             match &tree.nodes[node as usize].content {
                 Content::Inner { right } => {
                     for child in [node + 1, *right] {
                         let first = tree.nodes[child as usize].first;
-                        let bound = Near { distance: tree.bound(child, point), row: first };
-                        if first < wanted.before && bound < farthest(best) {
+                        let bound = Near::new(tree.bound(child, point), first);
+                        if first < wanted.before && bound < farthest {
                             ahead.push(Reverse((bound, child)));
                         }
                     }
@@ -224,16 +223,23 @@ impl NullaryFnOnce for Descent<'_> {
                     let width = rows.len().next_multiple_of(LANES);
                     let count = rows.partition_point(|row| *row < wanted.before);
                     let coordinates = &tree.points[*points..*points + width * tree.dims];
-                    for start in (0..count).step_by(LANES) {
-                        let distances = distances(coordinates, width, start, point);
-                        let rows = &rows[start..count.min(start + LANES)];
+                    let distances = distances(coordinates, width, point);
+                    let chunks = distances.as_chunks::<LANES>().0.iter();
+                    for (rows, distances) in rows[..count].chunks(LANES).zip(chunks) {
+                        let limit = farthest.distance();
+                        if distances.iter().all(|distance| *distance > limit) {
+                            continue;
+                        }
                         for (row, distance) in rows.iter().zip(distances) {
-                            let near = Near { distance, row: *row };
-                            if best.len() < wanted.count {
+                            let near = Near::new(*distance, *row);
+                            if near < farthest {
+                                if best.len() == wanted.count {
+                                    best.pop();
+                                }
                                 best.push(near);
-                            } else if near < farthest(best) {
-                                best.pop();
-                                best.push(near);
+                                if best.len() == wanted.count {
+                                    farthest = best.peek().copied().unwrap_or(nothing);
+                                }
                             }
                         }
                     }
@@ -264,15 +270,22 @@ impl Tree {
     }
 }
 
-/// Squared distances of some points of a leaf.
+/// Squared distances of the points of a leaf.
 #[inline(always)]
-fn distances(coordinates: &[f64], width: usize, start: usize, point: &[f64]) -> [f64; LANES] {
-    let mut sums = [0.0; LANES];
-    for (run, at) in coordinates.chunks_exact(width).zip(point) {
-        if let Some(run) = run[start..].first_chunk::<LANES>() {
-            for lane in 0..LANES {
-                let gap = run[lane] - at;
-                sums[lane] += gap * gap;
+fn distances(coordinates: &[f64], width: usize, point: &[f64]) -> [f64; LEAF] {
+    let mut sums = [0.0; LEAF];
+    if width == LEAF {
+        for (run, at) in coordinates.as_chunks::<LEAF>().0.iter().zip(point) {
+            for (sum, run) in sums.iter_mut().zip(run) {
+                let gap = run - at;
+                *sum += gap * gap;
+            }
+        }
+    } else {
+        for (run, at) in coordinates.chunks_exact(width).zip(point) {
+            for (sum, run) in sums.iter_mut().zip(run) {
+                let gap = run - at;
+                *sum += gap * gap;
             }
         }
     }
@@ -295,10 +308,10 @@ mod tests {
             own.iter().zip(point).map(|(a, b)| (a - b) * (a - b)).sum()
         };
         let rows = (points.len() / dims) as u32;
-        let each = (0..rows.min(wanted.before)).map(|row| Near { distance: distance(row), row });
+        let each = (0..rows.min(wanted.before)).map(|row| Near::new(distance(row), row));
         let mut all: Vec<Near> = each.collect();
         all.sort();
-        all.iter().take(wanted.count).map(|near| near.row).collect()
+        all.iter().take(wanted.count).map(|near| near.row()).collect()
     }
 
     #[test]
@@ -315,7 +328,7 @@ mod tests {
                 let point = &points[i * dims..][..dims];
                 for wanted in [all(5, i as u32), all(30, u32::MAX), all(2000, u32::MAX)] {
                     let found = tree.nearest(&mut finder, point, wanted);
-                    let found: Vec<u32> = found.iter().map(|near| near.row).collect();
+                    let found: Vec<u32> = found.iter().map(|near| near.row()).collect();
                     assert_eq!(found, by_sorting(&points, dims, point, wanted), "{rows} {dims}");
                 }
             }
@@ -334,7 +347,7 @@ mod tests {
             // A search that looked at more than a few leaves would come to the limit.
             let wanted = Wanted { count: 30, before, leaves: 2 };
             let found = tree.nearest(&mut finder, &[1.5, 1.5], wanted);
-            assert!(found.iter().map(|near| near.row).eq(0..before.min(30)));
+            assert!(found.iter().map(|near| near.row()).eq(0..before.min(30)));
         }
     }
 
@@ -346,7 +359,7 @@ mod tests {
         let mut finder = Finder::default();
         let farthest = |finder: &mut Finder, leaves| {
             let wanted = Wanted { count: 10, before: u32::MAX, leaves };
-            tree.nearest(finder, &[0.1; 8], wanted)[9].distance
+            tree.nearest(finder, &[0.1; 8], wanted)[9].distance()
         };
         let (few, every) = (farthest(&mut finder, 30), farthest(&mut finder, usize::MAX));
         assert!((every..2.0 * every).contains(&few), "{few} and {every}");
