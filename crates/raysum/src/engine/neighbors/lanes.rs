@@ -12,8 +12,8 @@ pub(super) const LANES: usize = 8;
 /// A number of each group.
 pub(super) type Lane = [f64; LANES];
 
-/// Columns of a factor that a row is reduced by at a time: independent sums hide the latency of
-/// each.
+/// Columns of a factor that a row is reduced by at a time: independent sums hide one another's
+/// latency.
 const TOGETHER: usize = 4;
 
 /// The place of row i in a packed lower triangle.
@@ -31,38 +31,41 @@ pub(super) fn map(f: impl Fn(usize) -> f64) -> Lane {
     out
 }
 
+// Lanes are taken and given by value: what is known not to overlap becomes one instruction.
+
 /// out += a b.
 #[inline(always)]
 pub(super) fn add_product(out: &mut Lane, a: &Lane, b: &Lane) {
-    for lane in 0..LANES {
-        out[lane] += a[lane] * b[lane];
-    }
+    let (sum, a, b) = (*out, *a, *b);
+    *out = map(|lane| sum[lane] + a[lane] * b[lane]);
+}
+
+/// sum − a b.
+#[inline(always)]
+fn less(sum: Lane, a: &Lane, b: &Lane) -> Lane {
+    let (a, b) = (*a, *b);
+    map(|lane| sum[lane] - a[lane] * b[lane])
 }
 
 #[inline(always)]
-fn subtract_product(out: &mut Lane, a: &Lane, b: &Lane) {
-    for lane in 0..LANES {
-        out[lane] -= a[lane] * b[lane];
-    }
-}
-
-#[inline(always)]
-fn multiply(out: &mut Lane, by: &Lane) {
-    for lane in 0..LANES {
-        out[lane] *= by[lane];
-    }
+fn product(a: Lane, b: Lane) -> Lane {
+    map(|lane| a[lane] * b[lane])
 }
 
 /// Σ a b, in two sums.
 #[inline(always)]
 pub(super) fn dot(a: &[Lane], b: &[Lane]) -> Lane {
-    let mut sums = [[0.0; LANES]; 2];
-    for (a, b) in a.chunks(2).zip(b.chunks(2)) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            add_product(sum, a, b);
-        }
+    let (mut even, mut odd) = ([0.0; LANES], [0.0; LANES]);
+    let (pairs, last) = a.as_chunks::<2>();
+    let (others, other_last) = b.as_chunks::<2>();
+    for (a, b) in pairs.iter().zip(others) {
+        add_product(&mut even, &a[0], &b[0]);
+        add_product(&mut odd, &a[1], &b[1]);
     }
-    map(|lane| sums[0][lane] + sums[1][lane])
+    if let (Some(a), Some(b)) = (last.first(), other_last.first()) {
+        add_product(&mut even, a, b);
+    }
+    map(|lane| even[lane] + odd[lane])
 }
 
 /// A Cholesky factor whose rows come one by one, with the inverses of its pivots.
@@ -178,10 +181,10 @@ impl NullaryFnOnce for SolveTransposed<'_> {
     fn call(self) {
         let Self { factor, x } = self;
         for i in (0..x.len()).rev() {
-            multiply(&mut x[i], &factor.inverse_pivots[i]);
-            let own = x[i];
-            for (x, l) in x[..i].iter_mut().zip(&factor.rows[row_start(i)..]) {
-                subtract_product(x, l, &own);
+            let own = product(x[i], factor.inverse_pivots[i]);
+            x[i] = own;
+            for (x, l) in x[..i].iter_mut().zip(&factor.rows[row_start(i)..][..i]) {
+                *x = less(*x, l, &own);
             }
         }
     }
@@ -202,28 +205,26 @@ fn substitute(rows: &[Lane], inverse_pivots: &[Lane], row: &mut [Lane], size: us
     let whole = size - size % TOGETHER;
     for j in (0..whole).step_by(TOGETHER) {
         let (known, own) = row.split_at_mut(j);
-        let factors: [&[Lane]; TOGETHER] =
-            std::array::from_fn(|t| &rows[row_start(j + t)..][..=j + t]);
-        let mut sums: [Lane; TOGETHER] = std::array::from_fn(|t| own[t]);
-        for k in 0..j {
-            for t in 0..TOGETHER {
-                subtract_product(&mut sums[t], &known[k], &factors[t][k]);
-            }
+        let [a, b, c, d] = [0, 1, 2, 3].map(|t| rows[row_start(j + t)..][..=j + t].split_at(j));
+        let (mut p, mut q, mut r, mut s) = (own[0], own[1], own[2], own[3]);
+        for ((((x, a), b), c), d) in known.iter().zip(a.0).zip(b.0).zip(c.0).zip(d.0) {
+            p = less(p, x, a);
+            q = less(q, x, b);
+            r = less(r, x, c);
+            s = less(s, x, d);
         }
-        for t in 0..TOGETHER {
-            for u in 0..t {
-                let before = sums[u];
-                subtract_product(&mut sums[t], &before, &factors[t][j + u]);
-            }
-            multiply(&mut sums[t], &inverse_pivots[j + t]);
-            own[t] = sums[t];
-        }
+        p = product(p, inverse_pivots[j]);
+        q = product(less(q, &p, &b.1[0]), inverse_pivots[j + 1]);
+        r = product(less(less(r, &p, &c.1[0]), &q, &c.1[1]), inverse_pivots[j + 2]);
+        s = less(less(less(s, &p, &d.1[0]), &q, &d.1[1]), &r, &d.1[2]);
+        s = product(s, inverse_pivots[j + 3]);
+        own[..TOGETHER].copy_from_slice(&[p, q, r, s]);
     }
     for j in whole..size {
         let (known, own) = row.split_at_mut(j);
         let products = dot(known, &rows[row_start(j)..][..j]);
-        own[0] = map(|lane| own[0][lane] - products[lane]);
-        multiply(&mut own[0], &inverse_pivots[j]);
+        let left = own[0];
+        own[0] = product(map(|lane| left[lane] - products[lane]), inverse_pivots[j]);
     }
 }
 

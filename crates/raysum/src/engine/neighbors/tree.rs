@@ -262,7 +262,9 @@ impl Tree {
         let chunks = low.as_chunks::<LANES>().0.iter().zip(high.as_chunks::<LANES>().0);
         for ((low, high), point) in chunks.zip(point.as_chunks::<LANES>().0) {
             for lane in 0..LANES {
-                let gap = (low[lane] - point[lane]).max(point[lane] - high[lane]).max(0.0);
+                let (below, above) = (low[lane] - point[lane], point[lane] - high[lane]);
+                let gap = if below > above { below } else { above };
+                let gap = if gap > 0.0 { gap } else { 0.0 };
                 sums[lane] += gap * gap;
             }
         }
