@@ -201,7 +201,7 @@ pub enum Error {
     /// The data spreads over so many length-scales that no small basis spans it.
     #[error(
         "the model's functions are too rough for the weight engine: too many features; use a \
-         smoother kernel, the ski engine, or the dense one (up to {} rows)",
+         smoother kernel, the ski or the neighbors engine, or the dense one (up to {} rows)",
         written(MAX_DENSE_ROWS)
     )]
     BasisTooLarge,
@@ -216,8 +216,8 @@ pub enum Error {
     },
     /// Too many rows for an engine that stores the n × n kernel matrix.
     #[error(
-        "{rows} rows are too many for the dense engine, and this model has no smaller form; use \
-         one-dimensional sub-kernels (as the model dpa-ard has), or fewer rows"
+        "{rows} rows are too many for the dense engine; use the neighbors engine, or for sums of \
+         one-dimensional kernels the weight engine"
     )]
     TooManyRows {
         /// Rows given.
@@ -225,7 +225,7 @@ pub enum Error {
     },
     /// A model that an engine for products of one-dimensional kernels cannot express.
     #[error(
-        "the {engine} engine takes sub-kernels of degree 1, and of degree 2 and 3 with the rbf kernel, not {kernel} of degree {degree}; use the dense engine"
+        "the {engine} engine takes sub-kernels of degree 1, and of degree 2 and 3 with the rbf kernel, not {kernel} of degree {degree}; use the dense or the neighbors engine"
     )]
     NoProductForm {
         /// The engine.

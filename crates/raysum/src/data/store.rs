@@ -130,7 +130,8 @@ fn read_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Result<()> {
 mod tests {
     use super::super::{Dataset, Matrix, MatrixRef};
     use super::*;
-    use crate::engine::auto::Auto;
+    use crate::engine::auto::{Auto, Choice};
+    use crate::engine::neighbors::NeighborsOptions;
     use crate::engine::ski::{Ski, SkiOptions};
     use crate::engine::weight::Weight;
     use crate::engine::{Engine, Observations};
@@ -238,8 +239,9 @@ mod tests {
         let stored = store(&x);
         let rows = || StandardRows::new((&stored).into(), scaler);
         let options = SkiOptions::default();
+        let choice = Choice { all_rows: 120, neighbors: NeighborsOptions::default(), seed: 0 };
         let mut engines: [(&str, Box<dyn Engine + '_>); 3] = [
-            ("auto", Box::new(Auto::new(rows(), &observations))),
+            ("auto", Box::new(Auto::new(rows(), &observations, choice))),
             ("weight", Box::new(Weight::new(rows(), &observations))),
             ("ski", Box::new(Ski::new(rows(), observations.clone(), options, 0))),
         ];

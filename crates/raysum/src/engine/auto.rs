@@ -1,6 +1,8 @@
-//! The automatic choice of the cheaper engine at each θ; both give the same result.
+//! The automatic choice of the engine: at each θ the cheaper of dense and weight space, which give
+//! the same result. A kernel without a form in weight space goes to neighbours if the rows are many.
 
 use super::dense::{self, Dense};
+use super::neighbors::{Neighbors, NeighborsOptions};
 use super::weight::{self, FeatureMap, Use, Weight};
 use super::{Conditioned, Engine, Evaluation, Observations, Prior, Resumable};
 use crate::error::{Error, Result};
@@ -15,12 +17,28 @@ use std::borrow::Cow;
 const DENSE_SLOW: usize = 5_000;
 const FEATURES_GROW: usize = 4;
 const FEATURES_FREE: usize = 2_000;
+/// Most rows of a fit for which the dense engine takes a kernel that has no form in weight space:
+/// with more, a search by dense algebra takes minutes, and what it gains over neighbours is small.
+pub(crate) const DENSE_COMFORT: usize = 3_000;
 
-/// Both engines over the same rows; the dense one is created on first use.
+/// What the choice depends on, beside the rows of the engine.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    /// All rows of the fit, so that every stage of a search works with the same engine.
+    pub(crate) all_rows: usize,
+    /// Settings of the neighbors engine.
+    pub(crate) neighbors: NeighborsOptions,
+    /// The seed of the fit.
+    pub(crate) seed: u64,
+}
+
+/// The engines over the same rows; the dense one is created on first use.
 #[derive(Debug)]
 pub(crate) struct Auto<'a> {
     weight: Weight<'a>,
     dense: Option<Dense>,
+    /// If there are enough rows for it.
+    neighbors: Option<Neighbors<'a>>,
     /// Features at the first evaluation in weight space.
     features: Option<usize>,
 }
@@ -30,8 +48,18 @@ impl<'a> Auto<'a> {
     pub(crate) fn new(
         rows: StandardRows<'a>,
         observations: impl Into<Cow<'a, Observations>>,
+        choice: Choice,
     ) -> Self {
-        Self { weight: Weight::new(rows, observations), dense: None, features: None }
+        let observations = observations.into();
+        let Choice { all_rows, neighbors, seed } = choice;
+        let neighbors = (all_rows > DENSE_COMFORT)
+            .then(|| Neighbors::new(rows.clone(), observations.clone(), neighbors, seed));
+        Self { weight: Weight::new(rows, observations), dense: None, neighbors, features: None }
+    }
+
+    /// The neighbors engine, if it is the one for this prior.
+    fn neighbors(&mut self, prior: &Prior) -> Option<&mut Neighbors<'a>> {
+        has_no_form(prior).then_some(self.neighbors.as_mut()).flatten()
     }
 
     /// The feature map of the weight-space engine, if that engine is the cheaper one (or the only
@@ -48,7 +76,6 @@ impl<'a> Auto<'a> {
             Ok(_) | Err(Error::BasisTooLarge) if too_large || known.is_some() => {
                 Err(Error::BasisTooLarge)
             }
-            Err(Error::NoProductForm { .. }) if too_large => Err(Error::TooManyRows { rows }),
             Ok(_) | Err(Error::BasisTooLarge | Error::NoProductForm { .. }) => Ok(None),
             Err(e) => Err(e),
         }
@@ -62,6 +89,11 @@ impl<'a> Auto<'a> {
         };
         Ok(self.dense.insert(engine))
     }
+}
+
+/// Whether a prior has no form in weight space.
+fn has_no_form(prior: &Prior) -> bool {
+    prior.kernel.check_products(weight::NAME).is_err()
 }
 
 /// The number of features at which both engines cost the same.
@@ -86,10 +118,20 @@ pub(crate) fn dense(rows: &StandardRows<'_>, observations: Observations) -> Resu
 
 impl Engine for Auto<'_> {
     fn check(&self, prior: &Prior) -> Result<()> {
-        self.map(prior, Use::Prediction).map(drop)
+        match &self.neighbors {
+            Some(neighbors) if has_no_form(prior) => neighbors.check(prior),
+            _ => self.map(prior, Use::Prediction).map(drop),
+        }
+    }
+
+    fn settle(&mut self, prior: &Prior) -> Result<bool> {
+        self.neighbors(prior).map_or(Ok(false), |neighbors| neighbors.settle(prior))
     }
 
     fn work(&self, prior: &Prior) -> Option<f64> {
+        if let Some(neighbors) = self.neighbors.as_ref().filter(|_| has_no_form(prior)) {
+            return neighbors.work(prior);
+        }
         let rows = self.weight.rows.len();
         match self.map(prior, Use::Likelihood).ok()? {
             Some(map) => Some(weight::work(rows, map.len())),
@@ -98,6 +140,9 @@ impl Engine for Auto<'_> {
     }
 
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
+        if let Some(neighbors) = self.neighbors(prior) {
+            return neighbors.evaluate(prior);
+        }
         match self.map(prior, Use::Likelihood)? {
             Some(map) => {
                 self.features.get_or_insert(map.len());
@@ -108,11 +153,15 @@ impl Engine for Auto<'_> {
     }
 
     fn posteriors(&mut self, prior: &Prior) -> Result<Vec<Conditioned>> {
+        if let Some(neighbors) = self.neighbors(prior) {
+            return neighbors.posteriors(prior);
+        }
         match self.map(prior, Use::Prediction)? {
             Some(map) => self.weight.posteriors_with(map, prior),
             None => self.dense()?.posteriors(prior),
         }
     }
+
     fn resumable(&mut self) -> Option<&mut dyn Resumable> {
         Some(self)
     }
@@ -142,7 +191,9 @@ mod tests {
         let x = Matrix::from_fn(400, 1, |i, _| (i as f64).sin());
         let y: Vec<f64> = (0..400).map(|i| f64::from(i).cos()).collect();
         let scaler = Scaler::fit((&x).into(), &y).unwrap();
-        let auto = Auto::new(StandardRows::new((&x).into(), &scaler), Observations::from(y));
+        let rows = StandardRows::new((&x).into(), &scaler);
+        let choice = Choice { all_rows: 400, neighbors: NeighborsOptions::default(), seed: 0 };
+        let auto = Auto::new(rows, Observations::from(y), choice);
         let projections = Projections::choose(Directions::Axes, &[1], 1, 0).unwrap();
         let parameters = Parameters::new(&Config::default(), vec![projections]).unwrap();
         // A smooth function has few features; a rough one has more of them than there are rows.

@@ -75,14 +75,13 @@ impl<'a> Neighbors<'a> {
     }
 
     fn ordered(&mut self, prior: &Prior) -> Result<&Ordered> {
-        let ordered = match self.ordered.take() {
-            Some(ordered) => ordered,
-            None => {
-                self.require_memory(prior)?;
-                let order = random_order(self.rows.len(), self.seed);
-                let x = self.rows.block(0..self.rows.len())?.gather(&order);
-                Ordered { x, observations: self.observations.gather(&order) }
-            }
+        let ordered = if let Some(ordered) = self.ordered.take() {
+            ordered
+        } else {
+            self.require_memory(prior)?;
+            let order = random_order(self.rows.len(), self.seed);
+            let x = self.rows.block(0..self.rows.len())?.gather(&order);
+            Ordered { x, observations: self.observations.gather(&order) }
         };
         Ok(self.ordered.insert(ordered))
     }

@@ -191,7 +191,7 @@ impl<'a, 'p> Search<'a, 'p> {
         while rounds > 1 && outcome.value.is_finite() && outcome.evaluations < options.evaluations {
             rounds -= 1;
             options.evaluations -= outcome.evaluations;
-            options.curvature = outcome.curvature.clone();
+            options.curvature.clone_from(&outcome.curvature);
             evaluator.settle(&outcome.point)?;
             let next = run(evaluator, &outcome.point, &options)?;
             if !next.value.is_finite() {

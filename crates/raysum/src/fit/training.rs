@@ -3,7 +3,7 @@
 use super::roughness::{Roughness, SAMPLE};
 use crate::config::{ColumnsScale, Config, EngineChoice, TargetScale};
 use crate::data::{Copies, Dataset, Distinct, Matrix, MatrixRef};
-use crate::engine::auto::{self, Auto};
+use crate::engine::auto::{self, Auto, Choice};
 use crate::engine::neighbors::Neighbors;
 use crate::engine::ski::Ski;
 use crate::engine::weight::Weight;
@@ -189,7 +189,11 @@ impl<'a> Training<'a> {
     ) -> Result<Box<dyn Engine + 'b>> {
         let rows = StandardRows::new(x, &self.scalers[0]);
         Ok(match config.engine {
-            EngineChoice::Auto => Box::new(Auto::new(rows, y)),
+            EngineChoice::Auto => {
+                let (all_rows, seed) = (self.x.rows(), config.seed);
+                let choice = Choice { all_rows, neighbors: config.neighbors.clone(), seed };
+                Box::new(Auto::new(rows, y, choice))
+            }
             EngineChoice::Dense => Box::new(auto::dense(&rows, y.clone())?),
             EngineChoice::Ski => {
                 Box::new(Ski::new(rows, y.clone(), config.ski.clone(), config.seed))

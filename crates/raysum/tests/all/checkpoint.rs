@@ -1,7 +1,7 @@
 //! A fit that is ended at any evaluation and started again gives the bits of one that was not.
 
 use crate::common::{normals, with};
-use raysum::{Checkpoint, Config, Dataset, Error, Fit, Matrix, Model, Optimizer};
+use raysum::{Checkpoint, Config, Dataset, EngineChoice, Error, Fit, Matrix, Model, Optimizer};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -36,11 +36,16 @@ fn a_fit_in_pieces_is_the_fit_in_one() {
         c.max_evaluations = Some(25);
         c.optimizer = Optimizer::Adam;
     });
+    let by_neighbors = |c: &mut Config| {
+        c.engine = EngineChoice::Neighbors;
+        c.neighbors.neighbors = 5;
+    };
     let cases = [
         ("dpa-ard", preset("dpa-ard"), 150),
         ("several starts", with(preset("rpa-1"), |c| c.starts = 3), 80),
         ("adam", adam, 60),
         ("ski", preset("dpa-ard-ski"), 200),
+        ("neighbors", with(preset("matern32-ard"), by_neighbors), 150),
         ("learned", with(preset("ppr"), |c| c.max_evaluations = Some(20)), 90),
         ("stages", preset("single-rp"), 2_100),
     ];

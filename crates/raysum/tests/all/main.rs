@@ -10,6 +10,7 @@ mod known_truth;
 mod learned;
 mod memory;
 mod model_file;
+mod neighbors;
 mod observations;
 mod online;
 mod properties;

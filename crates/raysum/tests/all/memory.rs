@@ -35,7 +35,9 @@ fn refused<T>(result: raysum::Result<T>, starts: &str) -> u64 {
 fn covariances_and_samples_of_millions_of_rows() {
     // 32 TB for the covariance alone.
     let many = Matrix::zeros(2_000_000, 2);
-    for engine in [EngineChoice::Dense, EngineChoice::Weight, EngineChoice::Ski] {
+    for engine in
+        [EngineChoice::Dense, EngineChoice::Weight, EngineChoice::Ski, EngineChoice::Neighbors]
+    {
         let model = fitted(engine);
         let at = "the covariance of predictions at 2000000 rows";
         assert!(refused(model.joint(&many), at) >= 32 << 40);

@@ -29,6 +29,7 @@ fn fits_are_the_same_to_the_bit() {
         // Every engine; stages and samples above 2,000 rows; equal rows; learned directions.
         (10_500, "gam", EngineChoice::Auto),
         (600, "dpa-ard", EngineChoice::Dense),
+        (500, "matern12-ard", EngineChoice::Neighbors),
         (700, "rpa-1", EngineChoice::Ski),
         (2_100, "gam", EngineChoice::Weight),
         (300, "ppr", EngineChoice::Auto),

@@ -150,7 +150,7 @@ impl Group {
             }
         }
         if !lines.is_empty() {
-            Arch::new().dispatch(Lines { z: &self.z, views, lines, out });
+            Arch::new().dispatch(Lines { z: &self.z, views, each: lines, out });
         }
         for (point, noise) in self.noise.iter().enumerate() {
             let diagonal = &mut out[row_start(point) + point];
@@ -299,7 +299,7 @@ fn squared_distance(a: &[Lane], b: &[Lane]) -> Lane {
 struct Lines<'a> {
     z: &'a [Lane],
     views: usize,
-    lines: &'a [(usize, f64)],
+    each: &'a [(usize, f64)],
     out: &'a mut [Lane],
 }
 
@@ -308,11 +308,11 @@ impl NullaryFnOnce for Lines<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { z, views, lines, out } = self;
+        let Self { z, views, each, out } = self;
         for p in 0..z.len() / views {
             for (q, out) in out[row_start(p)..][..=p].iter_mut().enumerate() {
                 let mut sum = *out;
-                for (view, variance) in lines {
+                for (view, variance) in each {
                     let (a, b) = (&z[p * views + view], &z[q * views + view]);
                     for lane in 0..LANES {
                         sum[lane] += variance * a[lane] * b[lane];

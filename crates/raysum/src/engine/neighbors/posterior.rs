@@ -299,7 +299,7 @@ impl Posterior for NeighborsPosterior {
     }
 
     fn mean_slopes(&self, x: &Matrix) -> Matrix {
-        self.point_by_point(x, self.views(), |near, point| near.mean_slopes(point))
+        self.point_by_point(x, self.views(), DensePosterior::mean_slopes)
     }
 
     fn tensors(&self) -> Vec<Tensor> {
@@ -360,7 +360,7 @@ impl Components for NeighborsPosterior {
 
 impl VarianceSlopes for NeighborsPosterior {
     fn slopes_of_variance(&self, x: &Matrix) -> Matrix {
-        self.point_by_point(x, self.views(), |near, point| near.slopes_of_variance(point))
+        self.point_by_point(x, self.views(), DensePosterior::slopes_of_variance)
     }
 }
 
