@@ -21,6 +21,13 @@ class Ski(TypedDict):
     exact_variance: bool
 
 
+class Neighbors(TypedDict):
+    """Settings of the neighbors engine."""
+
+    neighbors: int
+    prediction_neighbors: int
+
+
 class Term(TypedDict):
     """The configuration of a term. Its length-scales are those of columns, projections or
     directions, a common one, or fixed."""
@@ -43,6 +50,7 @@ class Config(TypedDict):
     shrinkage: str
     engine: str
     ski: Ski
+    neighbors: Neighbors
     optimizer: str
     subset: int | None
     max_evaluations: int | None

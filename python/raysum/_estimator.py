@@ -101,9 +101,15 @@ class ProjectedAdditiveGPRegressor(
         rows choose if there are fewer than 20 rows per length-scale; "none" is the paper's
         objective; a number is the width of the prior that ties the logarithms of the length-scales
         to their mean, and 0 makes them all equal.
-    engine : {"auto", "dense", "weight", "ski"}, default=None
+    engine : {"auto", "dense", "weight", "ski", "neighbors"}, default=None
         Inference engine. "auto" takes the cheaper of "dense" (any model, up to 30,000 rows) and
-        "weight" (weight space, linear in the rows); the results are the same. "ski" is the paper's.
+        "weight" (weight space, linear in the rows); the results are the same. Above 4,000 rows it
+        takes "neighbors" (any model, linear in the rows: each row is conditioned on its nearest)
+        where the model has no form in weight space. "ski" is the paper's.
+    neighbors : int, default=None
+        Rows that each training row is conditioned on by the neighbors engine; 30 by default.
+    prediction_neighbors : int, default=None
+        Rows that each prediction is conditioned on by the neighbors engine; 200 by default.
     ski : dict, default=None
         Settings of the ski engine: "grid", "probes", "cg_tolerance", "cg_iterations",
         "exact_variance".
@@ -250,6 +256,8 @@ class ProjectedAdditiveGPRegressor(
         length_scale_prior: LengthScalePriorName | None = None,
         shrinkage: Literal["auto", "none"] | float = "auto",
         engine: EngineName | None = None,
+        neighbors: int | None = None,
+        prediction_neighbors: int | None = None,
         ski: SkiOptions | None = None,
         optimizer: OptimizerName = "lbfgs",
         max_evaluations: int | None = None,
@@ -277,6 +285,8 @@ class ProjectedAdditiveGPRegressor(
         self.length_scale_prior = length_scale_prior
         self.shrinkage = shrinkage
         self.engine = engine
+        self.neighbors = neighbors
+        self.prediction_neighbors = prediction_neighbors
         self.ski = ski
         self.optimizer = optimizer
         self.max_evaluations = max_evaluations

@@ -68,6 +68,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "length_scale_prior": [_named("length_scale_prior"), None],
     "shrinkage": [StrOptions({"auto", "none"}), Interval(Real, 0, None, closed="left")],
     "engine": [_named("engine"), None],
+    "neighbors": [_limited("neighbors"), None],
+    "prediction_neighbors": [_limited("prediction_neighbors"), None],
     "ski": [dict, None],
     "optimizer": [_named("optimizer")],
     "max_evaluations": [_count(1), None],
@@ -123,6 +125,8 @@ def settings(estimator: ProjectedAdditiveGPRegressor) -> Settings:
         "noise_bounds": _noise_bounds(e.noise_bounds),
         "seed": _inputs.seed(e.random_state),
         "ski": _ski(e.ski),
+        "neighbors": e.neighbors,
+        "prediction_neighbors": e.prediction_neighbors,
         "shared": not e.independent,
     }
 
@@ -143,6 +147,8 @@ def parameters(description: _description.Description) -> dict[str, Any]:
     # A sum has no changes to its terms.
     if config["terms"] != usual["terms"]:
         found.update(_changes(config["terms"][0], usual["terms"][0]))
+    counts = dict(usual["neighbors"])
+    found.update({key: n for key, n in config["neighbors"].items() if n != counts[key]})
     if config["ski"] != usual["ski"]:
         ski = config["ski"]
         values = (ski[key] for key in ("grid", "probes", "tolerance", "iterations"))

@@ -50,4 +50,6 @@ class Settings(TypedDict):
     noise_bounds: tuple[float, float]
     seed: int
     ski: SkiOptions
+    neighbors: int | None
+    prediction_neighbors: int | None
     shared: bool

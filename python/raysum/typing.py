@@ -93,7 +93,7 @@ NoiseName: TypeAlias = Literal["constant", "columns"]
 LengthScalePriorName: TypeAlias = Literal["flat", "log-normal"]
 KernelName: TypeAlias = Literal["rbf", "cosine", "matern12", "matern32", "matern52", "imq"]
 DirectionsName: TypeAlias = Literal["axes", "gaussian", "sphere", "diverse", "energy"]
-EngineName: TypeAlias = Literal["auto", "dense", "weight", "ski"]
+EngineName: TypeAlias = Literal["auto", "dense", "weight", "ski", "neighbors"]
 OptimizerName: TypeAlias = Literal["lbfgs", "adam"]
 MissingRule: TypeAlias = Literal["error", "drop", "mean", "indicate"]
 

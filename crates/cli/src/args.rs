@@ -2,6 +2,7 @@
 //! ends with code 2 and the usage; files are not opened yet.
 
 mod model;
+mod neighbors;
 mod online;
 mod ski;
 pub mod values;

@@ -7,6 +7,9 @@ use raysum::{LengthScales, Model, Noise};
 pub(crate) fn engine(model: &Model) -> String {
     match model.features() {
         Some(p) => format!("{} engine with {p} features", model.engine()),
+        None if model.keeps_rows() => {
+            format!("{} engine; the model holds its training rows", model.engine())
+        }
         None => format!("{} engine", model.engine()),
     }
 }

@@ -4,8 +4,8 @@ use crate::error::to_python;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use raysum::limits::{
-    MAX_CATEGORIES, MAX_PROBES, MAX_SUB_KERNELS, MIN_CATEGORIES, MIN_GRID_POINTS, MIN_PROBES,
-    MIN_SUBSET_ROWS,
+    MAX_CATEGORIES, MAX_NEIGHBORS, MAX_PROBES, MAX_SUB_KERNELS, MIN_CATEGORIES, MIN_GRID_POINTS,
+    MIN_PROBES, MIN_SUBSET_ROWS,
 };
 use raysum::{
     ColumnsScale, Config, ConfigPatch, Directions, EngineChoice, Error, LengthScalePrior, Noise,
@@ -39,6 +39,8 @@ pub(crate) struct Settings {
     noise_bounds: (f64, f64),
     seed: u64,
     ski: Ski,
+    neighbors: Option<usize>,
+    prediction_neighbors: Option<usize>,
     /// Whether several targets share their hyperparameters.
     pub(crate) shared: bool,
 }
@@ -61,6 +63,9 @@ impl Settings {
             Error::SkiSetting { .. } => PyValueError::new_err(
                 "ski holds settings of the ski engine; give engine='ski' too.",
             ),
+            Error::NeighborsSetting { setting } => PyValueError::new_err(format!(
+                "{setting} is a setting of the neighbors engine; give engine='neighbors' too."
+            )),
             other => to_python(other),
         })
     }
@@ -84,6 +89,8 @@ impl Settings {
             cg_tolerance: self.ski.cg_tolerance,
             cg_iterations: self.ski.cg_iterations,
             exact_variance: self.ski.exact_variance,
+            neighbors: self.neighbors,
+            prediction_neighbors: self.prediction_neighbors,
             optimizer: parsed(Some(&self.optimizer))?,
             subset: self.subset,
             max_evaluations: self.max_evaluations,
@@ -127,6 +134,8 @@ pub(crate) fn limits() -> HashMap<&'static str, (usize, Option<usize>)> {
         ("subset", (MIN_SUBSET_ROWS, None)),
         ("grid", (MIN_GRID_POINTS, None)),
         ("probes", (MIN_PROBES, Some(MAX_PROBES))),
+        ("neighbors", (1, Some(MAX_NEIGHBORS))),
+        ("prediction_neighbors", (1, Some(MAX_NEIGHBORS))),
     ])
 }
 

@@ -62,7 +62,8 @@ pub struct FitReport {
     pub jacobian: f64,
 }
 
-/// A fitted model. It contains what predictions need, not the training data. A clone shares
+/// A fitted model. It contains what predictions need, which is not the training data unless
+/// [`Model::keeps_rows`] says so. A clone shares
 /// the posterior, which is immutable: an update creates a new one.
 #[derive(Clone, Debug)]
 pub struct Model {

@@ -1,6 +1,7 @@
 //! The settings of a model and of its search, as changes to a preset.
 
 use super::YesNo;
+use super::neighbors::NeighborsArgs;
 use super::ski::SkiArgs;
 use super::values::{noise_bounds, whole};
 use anyhow::anyhow;
@@ -88,8 +89,10 @@ pub(crate) struct ModelArgs {
     pub(crate) shrinkage: Option<Shrinkage>,
 
     /// Inference engine: dense (any model, up to 30,000 rows), weight (weight space: linear in the
-    /// rows, for sums of one-dimensional functions), auto (the cheaper of both; results are the same)
-    /// or ski (the paper's: grids, conjugate gradients, estimates; for rough kernels on many rows)
+    /// rows, for sums of one-dimensional functions), neighbors (any model, linear in the rows: each row is
+    /// conditioned on its nearest), auto (the cheaper of dense and weight, whose results are the same;
+    /// neighbors above 4,000 rows where the model has no form in weight space) or ski (the paper's: grids,
+    /// conjugate gradients, estimates; for rough kernels on many rows)
     /// [default: auto, or that of the model]
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) engine: Option<EngineChoice>,
@@ -136,6 +139,9 @@ pub(crate) struct ModelArgs {
     pub(crate) seed: u64,
 
     #[command(flatten)]
+    pub(crate) neighbors: NeighborsArgs,
+
+    #[command(flatten)]
     pub(crate) ski: SkiArgs,
 }
 
@@ -146,6 +152,10 @@ impl ModelArgs {
             Error::SkiSetting { setting } => {
                 let option = setting.replace('_', "-");
                 anyhow!("--{option} is a setting of the ski engine; add --engine ski")
+            }
+            Error::NeighborsSetting { setting } => {
+                let option = setting.replace('_', "-");
+                anyhow!("--{option} is a setting of the neighbors engine; add --engine neighbors")
             }
             other => other.into(),
         })
@@ -165,6 +175,8 @@ impl ModelArgs {
             prior: self.length_scale_prior,
             shrinkage: self.shrinkage,
             engine: self.engine,
+            neighbors: self.neighbors.neighbors,
+            prediction_neighbors: self.neighbors.prediction_neighbors,
             optimizer: Some(self.optimizer),
             subset: self.subset.map(|rows| rows as usize),
             max_evaluations: self.max_evaluations.map(|n| n as usize),

@@ -19,7 +19,7 @@ const FEATURES_GROW: usize = 4;
 const FEATURES_FREE: usize = 2_000;
 /// Most rows of a fit for which the dense engine takes a kernel that has no form in weight space:
 /// with more, a search by dense algebra takes minutes, and what it gains over neighbours is small.
-pub(crate) const DENSE_COMFORT: usize = 3_000;
+const DENSE_COMFORT: usize = 4_000;
 
 /// What the choice depends on, beside the rows of the engine.
 #[derive(Clone, Debug)]

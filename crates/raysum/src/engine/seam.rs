@@ -100,7 +100,18 @@ pub(crate) trait Posterior: std::fmt::Debug + Send + Sync {
         0.0
     }
 
-    /// Mean of f at `rows` projected rows: one run of values per projection.
+    /// Whether it holds the training rows as they were given, standardised.
+    fn keeps_rows(&self) -> bool {
+        false
+    }
+
+    /// Approximate number of kernel evaluations of [`Posterior::mean_of_projected`] at one row, where
+    /// it is not one for each training row.
+    fn kernel_evaluations(&self) -> Option<usize> {
+        None
+    }
+
+    /// Mean of f at `rows` projected rows, for rough comparisons: one run of values per projection.
     fn mean_of_projected(&self, z: Vec<f64>, rows: usize) -> Vec<f64>;
 
     /// Mean of f alone: the bits of [`Posterior::marginals`], at a fraction of its cost.

@@ -5,6 +5,11 @@ use crate::error::{Error, Result};
 use crate::schema::Schema;
 
 impl Model {
+    /// Whether the model, and its file, holds the training rows.
+    pub fn keeps_rows(&self) -> bool {
+        self.posterior.keeps_rows()
+    }
+
     /// How tables are read for this model, if it was fitted on one.
     pub fn schema(&self) -> Option<&Schema> {
         self.schema.as_ref()

@@ -70,7 +70,8 @@ impl Model {
         let kernel = &self.prior().kernel;
         // Of rows: an exponential for each sub-kernel, and some flops for each view.
         let (views, kernels) = (kernel.views.rows() as f64, kernel.degrees.len() as f64);
-        let of_rows = self.report.rows as f64 * (kernels + views / 20.0);
+        let rows = self.posterior.kernel_evaluations().unwrap_or(self.report.rows);
+        let of_rows = rows as f64 * (kernels + views / 20.0);
         let each = self.features().map_or(of_rows, |features| 2.0 * features as f64);
         (BUDGET / (each * columns as f64)) as usize
     }

@@ -27,15 +27,15 @@ fn fit(config: &Config, (x, y): &(Matrix, Vec<f64>)) -> Model {
 }
 
 #[test]
-fn auto_takes_full_kernels_to_neighbours_from_3_001_rows_on() {
+fn auto_takes_full_kernels_to_neighbours_from_4_001_rows_on() {
     let fit = |preset: &str, n: usize| {
         let config = with(Config::preset(preset).unwrap(), |c| c.max_evaluations = Some(2));
         fit(&config, &rows(n)).engine()
     };
     assert_eq!(fit("matern12-ard", 500), "dense");
-    assert_eq!(fit("matern12-ard", 3_001), "neighbors");
-    assert_eq!(fit("linear+gam+matern32", 3_001), "neighbors");
-    assert_eq!(fit("linear+gam", 3_001), "weight");
+    assert_eq!(fit("matern12-ard", 4_001), "neighbors");
+    assert_eq!(fit("linear+gam+matern32", 4_001), "neighbors");
+    assert_eq!(fit("linear+gam", 4_001), "weight");
 }
 
 #[test]

@@ -52,9 +52,10 @@ fn product(a: Lane, b: Lane) -> Lane {
     map(|lane| a[lane] * b[lane])
 }
 
-/// Σ a b, in two sums.
+/// Σ a b over the numbers of a, in two sums.
 #[inline(always)]
 pub(super) fn dot(a: &[Lane], b: &[Lane]) -> Lane {
+    let b = &b[..a.len()];
     let (mut even, mut odd) = ([0.0; LANES], [0.0; LANES]);
     let (pairs, last) = a.as_chunks::<2>();
     let (others, other_last) = b.as_chunks::<2>();

@@ -24,6 +24,8 @@ use std::sync::Arc;
 /// Most leaves of the tree that are looked at for a new row: 16,000 points, so that this only
 /// matters where rows are many and lie in many dimensions.
 const LEAVES: usize = 512;
+/// Rows that a rough mean is conditioned on.
+const ROUGH: usize = 50;
 /// Most rows that a joint prediction is conditioned on.
 const JOINT_ROWS: usize = 3_000;
 
@@ -133,14 +135,15 @@ impl NeighborsPosterior {
     }
 
     /// Mean and variance of f at rows of which `z` gives the views; `chosen` picks the rows that
-    /// each is conditioned on.
+    /// each is conditioned on, `count` at most.
     fn predict(
         &self,
         rows: usize,
+        count: usize,
         z: impl Fn(usize, usize) -> f64,
         mut chosen: impl FnMut(&mut Finder, usize) -> Vec<u32>,
     ) -> Marginals {
-        let mut group = Group::new(self.count(), self.views(), 1, false);
+        let mut group = Group::new(count, self.views(), 1, false);
         let shared = &self.shared;
         let source = Source {
             z: &shared.z,
@@ -169,10 +172,10 @@ impl NeighborsPosterior {
         out
     }
 
-    fn predict_projected(&self, z: &[f64], rows: usize) -> Marginals {
+    fn predict_projected(&self, z: &[f64], rows: usize, count: usize) -> Marginals {
         let at = |row: usize, view: usize| z[view * rows + row];
-        self.predict(rows, at, |finder, row| {
-            let near = self.shared.nearest(finder, self.count(), |view| at(row, view));
+        self.predict(rows, count, at, |finder, row| {
+            let near = self.shared.nearest(finder, count, |view| at(row, view));
             near.iter().map(|near| near.row()).collect()
         })
     }
@@ -281,12 +284,25 @@ impl Posterior for NeighborsPosterior {
         &self.prior
     }
 
+    fn keeps_rows(&self) -> bool {
+        true
+    }
+
+    fn kernel_evaluations(&self) -> Option<usize> {
+        Some(ROUGH.min(self.count()).pow(2))
+    }
+
     fn mean_of_projected(&self, z: Vec<f64>, rows: usize) -> Vec<f64> {
-        self.predict_projected(&z, rows).mean
+        self.predict_projected(&z, rows, ROUGH.min(self.count())).mean
+    }
+
+    fn mean(&self, x: &Matrix) -> Vec<f64> {
+        self.marginals(x).mean
     }
 
     fn marginals(&self, x: &Matrix) -> Marginals {
-        self.predict_projected(&self.prior.kernel.project(x, Threads::One), x.rows())
+        let z = self.prior.kernel.project(x, Threads::One);
+        self.predict_projected(&z, x.rows(), self.count())
     }
 
     /// Given the union of the rows near each point, up to a limit.
@@ -371,7 +387,7 @@ impl LeaveOneOut for NeighborsPosterior {
         let views = self.views();
         let at = |row: usize, view: usize| self.shared.z[row * views + view];
         let count = self.count();
-        Ok(self.predict(self.rows(), at, |finder, row| {
+        Ok(self.predict(self.rows(), count, at, |finder, row| {
             let near = self.shared.nearest(finder, count + 1, |view| at(row, view));
             let others = near.iter().map(|near| near.row()).filter(|near| *near != row as u32);
             others.take(count).collect()
