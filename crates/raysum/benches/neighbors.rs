@@ -21,9 +21,9 @@ fn steps(data: &Dataset<'_>) -> (f64, f64) {
     let mut progress = |p: &Progress| {
         let seconds = clock.elapsed().as_secs_f64();
         if p.evaluations == 1 {
-            first = seconds
+            first = seconds;
         } else {
-            best = best.min(seconds)
+            best = best.min(seconds);
         }
         clock = Instant::now();
         match p.evaluations {
