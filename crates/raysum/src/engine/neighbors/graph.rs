@@ -32,22 +32,27 @@ impl Graph {
         let dims = metric.dims();
         let points = metric.locate_all(z, views);
         let tree = Tree::new(&points, dims);
-        let find = |start: usize| {
+        let find = |block: &[u32]| {
             let mut finder = Finder::default();
-            let end = (start + BLOCK).min(rows);
-            let mut found = Vec::with_capacity((end - start) * most);
-            for row in start..end {
-                let point = &points[row * dims..][..dims];
-                let wanted = Wanted { count: most, before: row as u32, leaves: LEAVES };
+            let mut found = Vec::with_capacity(block.len() * most);
+            for (place, row) in block.iter().enumerate() {
+                let point = &points[*row as usize * dims..][..dims];
+                let wanted = Wanted { count: most, before: *row, leaves: LEAVES };
                 let near = tree.nearest(&mut finder, point, wanted);
                 found.extend(near.iter().map(|near| near.row()));
-                found.resize((row - start + 1) * most, NOBODY);
+                found.resize((place + 1) * most, NOBODY);
             }
             found
         };
-        let starts: Vec<usize> = (0..rows).step_by(BLOCK).collect();
-        let parts: Vec<Vec<u32>> = starts.into_par_iter().map(find).collect();
-        Self { most, neighbours: parts.concat(), walk: tree.walk().to_vec() }
+        // In the order of the tree, where one row's leaves are still in cache for the next.
+        let parts: Vec<Vec<u32>> = tree.walk().par_chunks(BLOCK).map(find).collect();
+        let mut neighbours = vec![NOBODY; rows * most];
+        for (block, found) in tree.walk().chunks(BLOCK).zip(&parts) {
+            for (row, found) in block.iter().zip(found.chunks(most.max(1))) {
+                neighbours[*row as usize * most..][..most].copy_from_slice(found);
+            }
+        }
+        Self { most, neighbours, walk: tree.walk().to_vec() }
     }
 
     /// The most neighbours that a row has.
