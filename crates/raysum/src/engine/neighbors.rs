@@ -30,6 +30,7 @@ pub(crate) use posterior::NeighborsPosterior;
 
 use super::{Conditioned, Engine, Evaluation, Observations, Prior};
 use crate::error::Result;
+use crate::kernel::Shape;
 use crate::memory;
 use crate::rng::{Purpose, stream};
 use crate::scale::StandardRows;
@@ -95,11 +96,13 @@ fn random_order(rows: usize, seed: u64) -> Vec<usize> {
 }
 
 /// Approximate number of multiplications of an evaluation: a factorisation for each row, and for
-/// each pair of its neighbours an exponential for each sub-kernel, and some for each projection.
+/// each pair of its neighbours an exponential for each stationary sub-kernel, and some products for
+/// each projection.
 pub(super) fn work(rows: usize, prior: &Prior, neighbors: usize) -> f64 {
     let k = neighbors.min(rows) as f64;
-    let (views, kernels) = (prior.kernel.views.rows() as f64, prior.kernel.degrees.len() as f64);
-    rows as f64 * k * k * (k / 6.0 + 12.0 * views + 40.0 * kernels)
+    let stationary = prior.kernel.shapes.iter().filter(|shape| **shape != Shape::Linear).count();
+    let (views, stationary) = (prior.kernel.views.rows() as f64, stationary as f64);
+    rows as f64 * k * k * (k / 6.0 + 8.0 * views + 30.0 * stationary)
 }
 
 impl Engine for Neighbors<'_> {

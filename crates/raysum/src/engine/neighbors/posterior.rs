@@ -17,6 +17,7 @@ use crate::engine::{
 };
 use crate::error::{Error, Result};
 use crate::linalg::Threads;
+use rayon::prelude::*;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ use std::sync::Arc;
 /// Most leaves of the tree that are looked at for a new row: 16,000 points, so that this only
 /// matters where rows are many and lie in many dimensions.
 const LEAVES: usize = 512;
+/// Rows that one task leaves out one by one.
+const BLOCK: usize = 128;
 /// Rows that a rough mean is conditioned on.
 const ROUGH: usize = 50;
 /// Most rows that a joint prediction is conditioned on.
@@ -384,14 +387,24 @@ impl LeaveOneOut for NeighborsPosterior {
     /// Each row from the rows nearest to it.
     fn without_each(&self, x: &Matrix, y: &Observations) -> Result<Marginals> {
         self.check_rows(x, y)?;
-        let views = self.views();
+        let (views, count) = (self.views(), self.count());
         let at = |row: usize, view: usize| self.shared.z[row * views + view];
-        let count = self.count();
-        Ok(self.predict(self.rows(), count, at, |finder, row| {
-            let near = self.shared.nearest(finder, count + 1, |view| at(row, view));
-            let others = near.iter().map(|near| near.row()).filter(|near| *near != row as u32);
-            others.take(count).collect()
-        }))
+        let block = |first: usize| {
+            let rows = BLOCK.min(self.rows() - first);
+            let own = |row: usize, view: usize| at(first + row, view);
+            self.predict(rows, count, own, |finder, row| {
+                let row = first + row;
+                let near = self.shared.nearest(finder, count + 1, |view| at(row, view));
+                let others = near.iter().map(|near| near.row()).filter(|near| *near != row as u32);
+                others.take(count).collect()
+            })
+        };
+        let starts: Vec<usize> = (0..self.rows()).step_by(BLOCK).collect();
+        let blocks: Vec<Marginals> = starts.into_par_iter().map(block).collect();
+        Ok(Marginals {
+            mean: blocks.iter().flat_map(|block| &block.mean).copied().collect(),
+            variance: blocks.iter().flat_map(|block| &block.variance).copied().collect(),
+        })
     }
 }
 
