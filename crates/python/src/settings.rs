@@ -60,11 +60,11 @@ impl Settings {
     /// The preset with the given changes.
     pub(crate) fn config(&self) -> PyResult<Config> {
         self.patch().and_then(|patch| patch.resolve(&self.model)).map_err(|error| match error {
-            Error::SkiSetting { .. } => PyValueError::new_err(
+            Error::EngineSetting { engine: "ski", .. } => PyValueError::new_err(
                 "ski holds settings of the ski engine; give engine='ski' too.",
             ),
-            Error::NeighborsSetting { setting } => PyValueError::new_err(format!(
-                "{setting} is a setting of the neighbors engine; give engine='neighbors' too."
+            Error::EngineSetting { setting, engine } => PyValueError::new_err(format!(
+                "{setting} is a setting of the {engine} engine; give engine='{engine}' too."
             )),
             other => to_python(other),
         })

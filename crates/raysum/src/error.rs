@@ -168,17 +168,13 @@ pub enum Error {
         /// What it must be.
         rule: Cow<'static, str>,
     },
-    /// A setting of the SKI engine for another engine.
-    #[error("{setting} is a setting of the ski engine, which is not the engine chosen")]
-    SkiSetting {
+    /// A setting of one engine for another engine.
+    #[error("{setting} is a setting of the {engine} engine, which is not the engine chosen")]
+    EngineSetting {
         /// The field of [`crate::ConfigPatch`].
         setting: &'static str,
-    },
-    /// A setting of the neighbors engine for another engine.
-    #[error("{setting} is a setting of the neighbors engine, which is not the engine chosen")]
-    NeighborsSetting {
-        /// The field of [`crate::ConfigPatch`].
-        setting: &'static str,
+        /// The engine that has it.
+        engine: &'static str,
     },
     /// Hyperparameters that do not fit the model's configuration.
     #[error("{expected} {name} expected, {found} given")]

@@ -149,13 +149,9 @@ impl ModelArgs {
     /// The preset with the given changes.
     pub(crate) fn config(&self, preset: &str) -> anyhow::Result<Config> {
         self.patch().resolve(preset).map_err(|error| match error {
-            Error::SkiSetting { setting } => {
+            Error::EngineSetting { setting, engine } => {
                 let option = setting.replace('_', "-");
-                anyhow!("--{option} is a setting of the ski engine; add --engine ski")
-            }
-            Error::NeighborsSetting { setting } => {
-                let option = setting.replace('_', "-");
-                anyhow!("--{option} is a setting of the neighbors engine; add --engine neighbors")
+                anyhow!("--{option} is a setting of the {engine} engine; add --engine {engine}")
             }
             other => other.into(),
         })

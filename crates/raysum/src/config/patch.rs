@@ -4,8 +4,8 @@ use super::{
     ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, Noise, Optimizer, Shrinkage,
     TargetScale,
 };
-use crate::engine::neighbors::NeighborsOptions;
-use crate::engine::ski::SkiOptions;
+use crate::engine::neighbors::{self, NeighborsOptions};
+use crate::engine::ski::{self, SkiOptions};
 use crate::error::{Error, Result, TermError};
 use crate::kernel::{Shape, SubKernel};
 use crate::project::Directions;
@@ -108,11 +108,11 @@ impl ConfigPatch {
             seed: self.seed.unwrap_or(preset.seed),
         };
         if let (Some(setting), true) = (self.ski_setting(), config.engine != EngineChoice::Ski) {
-            return Err(Error::SkiSetting { setting });
+            return Err(Error::EngineSetting { setting, engine: ski::NAME });
         }
         let chosen = matches!(config.engine, EngineChoice::Auto | EngineChoice::Neighbors);
         if let (Some(setting), false) = (self.neighbors_setting(), chosen) {
-            return Err(Error::NeighborsSetting { setting });
+            return Err(Error::EngineSetting { setting, engine: neighbors::NAME });
         }
         config.check()?;
         Ok(config)
