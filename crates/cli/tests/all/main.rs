@@ -17,6 +17,7 @@ mod online;
 mod overwrite;
 mod readme;
 #[cfg(unix)]
+mod scales;
 mod signals;
 mod streaming;
 mod tables;

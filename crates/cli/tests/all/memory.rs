@@ -22,7 +22,7 @@ fn a_request_beyond_the_memory_is_a_sentence() {
         ("sample m.raysum t.csv --functions 10000 -o x.csv", "10000 functions would take 1.3 GB"),
         ("sample m.raysum t.csv --functions 10000 --prior", "10000 functions would take 1.3 GB"),
         (
-            "fit t.csv -t y -m imq-ard --subset 100 -o x.raysum",
+            "fit t.csv -t y -m imq-ard --engine dense --subset 100 -o x.raysum",
             "the kernel matrix of 5400 rows, which the dense engine needs, would take 700 MB",
         ),
         (
