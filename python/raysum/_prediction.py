@@ -279,7 +279,7 @@ class PredictionMixin(FittedModel):
         seed = _inputs.seed(random_state)
         # The draws, and temporary arrays.
         self._require(f"{n_samples} draws", len(x), 2 * int(n_samples))
-        drawn = self._model.functions(x, int(n_samples), seed, prior, bool(noise), threads)
+        drawn = self._model.functions(x, int(n_samples), seed, (bool(prior), bool(noise)), threads)
         return self._join([values.T for values in drawn])
 
     def predict_noise(self, X: TableLike) -> Floats:

@@ -14,7 +14,7 @@ Y = np.sin(2 * X[:, 0]) * X[:, 1] + 0.1 * RNG.normal(size=300)
 
 
 def fitted(**parameters):
-    given = {"model": "linear+matern32-ard", "engine": "neighbors", "max_evaluations": 25}
+    given = {"model": "linear+matern32-ard", "engine": "neighbors", "max_evaluations": 200}
     return ProjectedAdditiveGPRegressor(**(given | parameters)).fit(X[:250], Y[:250])
 
 

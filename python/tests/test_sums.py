@@ -94,7 +94,7 @@ def test_ranks_do_not_see_monotone_changes():
     ("parameters", "text"),
     [
         ({"model": "gam+svm"}, "unknown model 'svm'"),
-        ({"model": "gam+"}, "unknown model ''"),
+        ({"model": "gam+"}, "is empty"),
         ({"model": "gam:spline"}, "unknown kernel 'spline'"),
         ({"model": "linear:rbf"}, "has no kernel to choose"),
         ({"model": "linear+gam", "kernel": "imq"}, "the model is a sum of terms"),

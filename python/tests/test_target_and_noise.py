@@ -83,7 +83,7 @@ def test_noise_that_depends_on_a_column_is_found():
     assert 0.7 < high / (0.3 * np.exp(0.9)) < 1.4
     X, y = fanned(1000)
     quiet = X[:, 0] < -0.5
-    mean, lower, upper = gp.predict(X, interval=0.9)
+    _, lower, upper = gp.predict(X, interval=0.9)
     inside = (lower <= y) & (y <= upper)
     constant = ProjectedAdditiveGPRegressor("gam").fit(X[:500], y[:500])
     assert constant.noise_relevance_ == {}

@@ -317,18 +317,18 @@ impl Model {
         all.into_iter().map(|(mean, cov)| Ok((array(py, mean), array_2d(py, cov)?))).collect()
     }
 
-    /// Functions drawn from the posterior or the prior at the rows, with or without noise: one row
-    /// per function.
+    /// Functions drawn at the rows, one row per function: whether from the prior, and whether with
+    /// noise.
     fn functions<'py>(
         &self,
         py: Python<'py>,
         x: PyReadonlyArray2<'py, f64>,
         count: usize,
         seed: u64,
-        prior: bool,
-        noise: bool,
+        prior_and_noise: (bool, bool),
         threads: usize,
     ) -> PyResult<Vec<Array2<'py>>> {
+        let (prior, noise) = prior_and_noise;
         let x = matrix(&x)?;
         let all = self.each(py, threads, |model| {
             let functions = if prior {

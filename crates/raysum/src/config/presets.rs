@@ -188,7 +188,11 @@ impl Config {
     /// # Ok::<(), raysum::Error>(())
     /// ```
     pub fn preset(name: &str) -> Result<Self> {
-        let presets = name.split('+').map(find).collect::<Result<Vec<Preset>>>()?;
+        if name.split('+').any(|term| term.trim().is_empty()) {
+            return Err(TermError::EmptyTerm { model: name.into() }.into());
+        }
+        let terms = name.split('+').map(|term| find(term.trim()));
+        let presets = terms.collect::<Result<Vec<Preset>>>()?;
         let paper = matches!(presets.as_slice(), [preset] if preset.paper);
         let engine = match presets.as_slice() {
             [preset] => preset.engine,
@@ -263,7 +267,7 @@ mod tests {
     fn terms_are_told_what_is_wrong_with_them() {
         for (name, expected) in [
             ("gam+svm", "unknown model 'svm'"),
-            ("gam+", "unknown model ''"),
+            ("gam+", "a term of the model 'gam+' is empty"),
             ("gam:spline", "unknown kernel 'spline'"),
             ("linear:rbf", "the term 'linear:rbf' has no kernel to choose"),
             ("linear+dpa-ard-ski", "dpa-ard-ski is a model of its own"),

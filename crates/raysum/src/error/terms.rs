@@ -7,6 +7,12 @@ pub enum TermError {
     /// A model without terms.
     #[error("a model needs a term at least")]
     NoTerms,
+    /// Nothing where a term should be.
+    #[error("a term of the model '{model}' is empty; write terms as in linear+gam")]
+    EmptyTerm {
+        /// The model as it was written.
+        model: String,
+    },
     /// Fixed length-scales where there is something to learn, or the other way round.
     #[error("length-scales are fixed in linear terms, and only there")]
     FixedScales,

@@ -25,7 +25,7 @@ use std::sync::Arc;
 const MOST_ROWS: usize = 20_000;
 const MOST_DENSE_ROWS: usize = 3_000;
 /// With fewer rows there is nothing to be learned about the noise.
-const LEAST_ROWS: usize = 40;
+const LEAST_ROWS: usize = 100;
 /// Squared errors below this share of what is expected are a matter of luck, and their logarithms far
 /// away.
 const SMALLEST: f64 = 1e-3;

@@ -7,7 +7,10 @@ use crate::error::Result;
 use std::sync::Arc;
 
 /// Levels are limited to this factor above and below the usual one.
-const MOST: f64 = 1e4;
+const MOST: f64 = 100.0;
+
+/// How far levels may lie outside those of nine of ten training rows.
+const BEYOND: f64 = 2.0;
 
 /// The level of the noise at each row, as a multiple of σ².
 #[derive(Clone, Debug)]
@@ -20,7 +23,7 @@ pub(crate) struct NoiseLevels {
     pub(crate) strength: f64,
     /// The mean level of the training rows.
     pub(crate) average: f64,
-    /// The levels that nine of ten training rows lie between.
+    /// The levels that nine of ten training rows lie between; no row has one far outside.
     pub(crate) range: (f64, f64),
 }
 
@@ -30,16 +33,26 @@ impl NoiseLevels {
         let logs = model.predict_mean(x)?;
         let centre = logs.iter().sum::<f64>() / logs.len() as f64;
         let mut levels = Self { model, centre, strength, average: 1.0, range: (1.0, 1.0) };
-        let mut all: Vec<f64> = logs.iter().map(|log| levels.level(*log)).collect();
-        levels.average = all.iter().sum::<f64>() / all.len() as f64;
+        let mut all: Vec<f64> = logs.iter().map(|log| levels.unlimited(*log)).collect();
         all.sort_by(f64::total_cmp);
         let at = |share: f64| all[(share * (all.len() - 1) as f64).round() as usize];
         levels.range = (at(0.05), at(0.95));
+        levels.average =
+            all.iter().map(|level| levels.limited(*level)).sum::<f64>() / all.len() as f64;
         Ok(levels)
     }
 
-    fn level(&self, log: f64) -> f64 {
+    fn unlimited(&self, log: f64) -> f64 {
         (self.strength * (log - self.centre)).exp().clamp(1.0 / MOST, MOST)
+    }
+
+    /// Not far outside the levels of the training rows: beyond them nothing supports a level.
+    fn limited(&self, level: f64) -> f64 {
+        level.clamp(self.range.0 / BEYOND, self.range.1 * BEYOND)
+    }
+
+    fn level(&self, log: f64) -> f64 {
+        self.limited(self.unlimited(log))
     }
 
     /// The levels at some rows.
@@ -81,10 +94,10 @@ impl Model {
         self.noise.is_some()
     }
 
-    /// The standard deviations of the noise that nine of ten training rows lie between, in the
-    /// target's units.
+    /// The standard deviations of the noise that nine of ten training rows lie between, if they have
+    /// weight 1, in the target's units.
     pub fn noise_std_range(&self) -> (f64, f64) {
-        let usual = self.prior().noise_variance * self.scaler.average_noise;
+        let usual = self.prior().noise_variance * self.scaler.reported_noise;
         let std = |level: f64| self.noise_std_of(usual * level);
         self.noise.as_ref().map_or((std(1.0), std(1.0)), |n| (std(n.range.0), std(n.range.1)))
     }
@@ -109,9 +122,9 @@ impl Model {
     }
 
     /// A noise variance as a standard deviation in the target's units: with a target scale, that at
-    /// the constant of the model.
+    /// the middle of the target's values.
     pub(super) fn noise_std_of(&self, variance: f64) -> f64 {
-        self.scaler.undo_moments(self.prior().mean, variance.sqrt()).1
+        self.scaler.undo_moments(0.0, variance.sqrt()).1
     }
 
     /// Gives the model the levels of its noise.

@@ -28,6 +28,8 @@ pub(crate) struct Power {
     /// Mean and standard deviation of the curve's values.
     mean: f64,
     std: f64,
+    /// The range of the training values on this scale, extended by their width in the target's units.
+    limits: (f64, f64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,7 +66,7 @@ impl Curve {
                 };
                 origin + unit * u
             }
-            Curve::Logarithm => value.exp(),
+            Curve::Logarithm => value.exp().max(f64::MIN_POSITIVE),
         }
         .clamp(f64::MIN, f64::MAX)
     }
@@ -111,7 +113,14 @@ impl Power {
         let (_, curve) = curves.rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
         let (mean, variance) = moments(&curve, y, weights);
         let sound = variance.is_finite() && variance > 0.0;
-        sound.then(|| Self { curve, mean, std: variance.sqrt() })
+        sound.then(|| {
+            let mut power = Self { curve, mean, std: variance.sqrt(), limits: (0.0, 0.0) };
+            let (low, high) = Standard::of(y).range.unwrap_or((origin, origin));
+            let width = (high / 2.0 - low / 2.0).min(f64::MAX / 8.0) * 2.0;
+            let end = |y: f64| power.apply(y.clamp(f64::MIN, f64::MAX));
+            power.limits = (end(low - width), end(high + width));
+            power
+        })
     }
 
     /// The value of y on this scale.
@@ -129,11 +138,14 @@ impl Power {
         self.curve.log_slope(y) - self.std.ln()
     }
 
-    /// Mean and standard deviation of y where it is normal on this scale.
+    /// Mean and standard deviation of y where it is normal on this scale. The far tail of an
+    /// exponential would decide on both, though nothing supports it: values beyond the limits count as
+    /// the limits, or as a standard deviation from the mean where that is beyond them too.
     pub(crate) fn moments(&self, mean: f64, std: f64) -> (f64, f64) {
         let centre = self.undo(mean);
+        let (low, high) = self.limits_of(mean, std);
         // Differences from the centre: the squares of large values would cancel.
-        let at = |z: f64| self.undo(mean + std * z) / 2.0 - centre / 2.0;
+        let at = |z: f64| self.undo(mean + std * z.clamp(low, high)) / 2.0 - centre / 2.0;
         let unit = quadrature::expectation(|z| at(z).abs()).max(f64::MIN_POSITIVE);
         let first = quadrature::expectation(|z| at(z) / unit);
         let second = quadrature::expectation(|z| (at(z) / unit - first).powi(2));
@@ -144,8 +156,21 @@ impl Power {
     /// How fast the mean of [`Power::moments`] grows with the mean and with the standard deviation on
     /// this scale.
     pub(crate) fn mean_slopes(&self, mean: f64, std: f64) -> (f64, f64) {
-        let slope = |z: f64| (-self.log_slope(self.undo(mean + std * z))).exp().min(f64::MAX);
-        (quadrature::expectation(slope), quadrature::expectation(|z| z * slope(z)))
+        let (low, high) = self.limits_of(mean, std);
+        let slope = |z: f64| {
+            // At a limit nothing changes, but at a standard deviation from the mean it does.
+            let fixed = (z > high && high > 1.0) || (z < low && low < -1.0);
+            let y = self.undo(mean + std * z.clamp(low, high));
+            if fixed { 0.0 } else { (-self.log_slope(y)).exp().min(f64::MAX) }
+        };
+        let by_std = quadrature::expectation(|z| z.clamp(low, high) * slope(z));
+        (quadrature::expectation(slope), by_std)
+    }
+
+    /// The limits in standard deviations from a mean, at least one away.
+    fn limits_of(&self, mean: f64, std: f64) -> (f64, f64) {
+        let away = |limit: f64| (limit - mean) / std.max(f64::MIN_POSITIVE);
+        (away(self.limits.0).min(-1.0), away(self.limits.1).max(1.0))
     }
 
     /// What the map is called, with its exponent.
@@ -159,12 +184,12 @@ impl Power {
     }
 
     /// Its numbers.
-    pub(crate) fn numbers(&self) -> [f64; 5] {
+    pub(crate) fn numbers(&self) -> [f64; 7] {
         let (origin, unit, exponent) = match self.curve {
             Curve::YeoJohnson { origin, unit, exponent } => (origin, unit, exponent),
             Curve::Logarithm => (0.0, 0.0, 0.0),
         };
-        [origin, unit, exponent, self.mean, self.std]
+        [origin, unit, exponent, self.mean, self.std, self.limits.0, self.limits.1]
     }
 
     /// Whether it is an increasing map, as those of damaged files may not be.
@@ -236,6 +261,8 @@ mod tests {
     use super::*;
     use crate::data::Matrix;
 
+    const FAR_LIMITS: (f64, f64) = (-1e9, 1e9);
+
     fn curves() -> Vec<Curve> {
         let of = |exponent| Curve::YeoJohnson { origin: 3.0, unit: 0.7, exponent };
         let mut all: Vec<Curve> = [0.0, 0.3, 1.0, 1.6, 2.0].map(of).to_vec();
@@ -246,7 +273,7 @@ mod tests {
     #[test]
     fn inverses_and_slopes_are_those_of_the_map() {
         for curve in curves() {
-            let power = Power { curve, mean: 0.4, std: 1.7 };
+            let power = Power { curve, mean: 0.4, std: 1.7, limits: FAR_LIMITS };
             for y in [0.01, 1.0, 2.999, 3.0, 3.5, 40.0] {
                 let back = power.undo(power.apply(y));
                 assert!((back - y).abs() < 1e-9 * (1.0 + y.abs()), "{curve:?}: {y} and {back}");
@@ -325,7 +352,7 @@ mod tests {
     fn moments_are_those_of_many_draws() {
         let z = normal(200_000);
         for curve in curves() {
-            let power = Power { curve, mean: 0.4, std: 0.5 };
+            let power = Power { curve, mean: 0.4, std: 0.5, limits: FAR_LIMITS };
             let draws: Vec<f64> = z.iter().map(|z| power.undo(0.3 + 0.8 * z)).collect();
             let truth = Standard::of(&draws);
             let (mean, std) = power.moments(0.3, 0.8);
@@ -340,6 +367,21 @@ mod tests {
             assert!((found.0 - by_mean).abs() < 1e-4 * by_mean.abs(), "{curve:?}: {found:?}");
             assert!((found.1 - by_std).abs() < 1e-3 * by_mean.abs(), "{curve:?}: {found:?}");
         }
+    }
+
+    #[test]
+    fn the_far_tail_does_not_decide_on_the_mean() {
+        let y: Vec<f64> = normal(400).iter().map(|z| z.exp()).collect();
+        let power = learn(&y).unwrap();
+        let largest = y.iter().copied().fold(0.0, f64::max);
+        assert!((power.moments(0.0, 0.3).0 - (0.045_f64).exp()).abs() < 0.02);
+        // Without limits the standard deviation is about e^9.
+        let (mean, std) = power.moments(0.0, 3.0);
+        assert!(mean < 2.0 * largest && std < 2.0 * largest, "{mean} {std} {largest}");
+        // Where the middle is beyond the limits, the mean is near it.
+        let (mean, _) = power.moments(9.0, 0.5);
+        let (low, high) = (power.undo(8.5), power.undo(9.5));
+        assert!(low < mean && mean < high, "{low} {mean} {high}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! are interpolated. Outliers come close and crowded regions are spread out, so one length-scale suits
 //! the whole column.
 
+use super::Standard;
 use crate::data::MatrixRef;
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 const MOST_ROWS: usize = 100_000;
 /// Knots of the map, at most.
 const MOST_KNOTS: usize = 1_000;
-/// The share of the rows at each end whose mean slope continues the map beyond it. The very last gap
+/// The share of the rows at each end whose mean slope continues the map beyond it, at most. The very last gap
 /// says little about what comes after.
 const TAIL: f64 = 0.05;
 
@@ -63,7 +64,11 @@ impl Ranks {
         let knots = kept.iter().map(|&k| all[k].0).collect();
         let scores = kept.iter().map(|&k| (all[k].1 - mean) / std).collect();
         let mut ranks = Self { knots, scores, ends: (0.0, 0.0) };
-        ranks.ends = ranks.end_slopes();
+        let (low, high) = ranks.end_slopes();
+        // The tails of a column that ends abruptly are steep: beyond its ends a map like that of
+        // the column's standard deviation is steep enough.
+        let usual = 1.0 / Standard::of(&values).std;
+        ranks.ends = (low.min(usual), high.min(usual));
         ranks
     }
 
