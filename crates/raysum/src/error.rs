@@ -1,7 +1,9 @@
 //! The error type. Variants carry values (rows, columns, shapes); the message is formatted here.
 
+mod stacks;
 mod terms;
 
+pub use stacks::StackError;
 pub use terms::TermError;
 
 use crate::limits::{MAX_DENSE_ROWS, written};
@@ -101,6 +103,9 @@ pub enum Error {
     /// Terms that do not make a model.
     #[error(transparent)]
     Terms(#[from] TermError),
+    /// What is wrong with a stack.
+    #[error(transparent)]
+    Stack(#[from] StackError),
     /// An engine that cannot do with a linear term.
     #[error("the {engine} engine has no grid for the linear term; use the weight or dense engine")]
     NoLinearTerm {

@@ -24,6 +24,7 @@ mod rng;
 mod scale;
 pub mod schema;
 mod spectrum;
+mod stack;
 mod views;
 
 pub use checkpoint::Checkpoint;
@@ -34,17 +35,20 @@ pub use config::{
 pub use data::{Dataset, Labels, Matrix, MatrixRef, RowStore};
 pub use engine::neighbors::NeighborsOptions;
 pub use engine::ski::SkiOptions;
-pub use error::{Error, Result, TermError};
+pub use error::{Error, Result, StackError, TermError};
 pub use file::AtomicFile;
 pub use fit::{Fit, Phase, Progress, ProgressFn};
 pub use kernel::{Shape, SubKernel};
 pub use memory::{available as available_memory, require as require_memory};
-pub use model::{Component, FitReport, Functions, Model, Prediction};
+pub use model::{Component, Curve, FitReport, Functions, Model, Prediction, Scores};
 pub use online::Part;
 pub use parameters::{Hyperparameters, TermHyperparameters};
 pub use persist::FORMAT;
 pub use project::{Directions, Projections};
 pub use scale::Standard;
+pub use stack::{
+    Effort, HeldOut, Intervals, Member, Share, Stack, StackFit, StackFunctions, Tried,
+};
 
 /// Support for fuzzers only.
 #[doc(hidden)]

@@ -39,6 +39,10 @@ pub const MAX_CATEGORIES: usize = 1_000;
 /// Most categories of a text column, unless the user says otherwise.
 pub const DEFAULT_CATEGORIES: usize = 100;
 
+/// Fewest distinct rows of a table from which rows are held out, for scores, mixing weights and
+/// calibration.
+pub const MIN_FOLD_ROWS: usize = 10;
+
 /// A limit as messages write it, with commas: `30,000`.
 pub fn written(limit: usize) -> String {
     let digits = limit.to_string();

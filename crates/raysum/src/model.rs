@@ -1,19 +1,25 @@
 //! The fitted model: predictions and explanations, in the user's units.
 
 mod components;
+mod curve;
 mod description;
 mod extrapolation;
 mod functions;
 mod gradient;
 mod joint;
+mod law;
 mod noise;
 mod prediction;
 mod relevance;
+mod scores;
 
 pub use components::Component;
+pub use curve::Curve;
 pub use functions::Functions;
+pub(crate) use functions::numbers as function_numbers;
 pub(crate) use noise::NoiseLevels;
 pub use prediction::Prediction;
+pub use scores::Scores;
 
 use crate::config::Config;
 use crate::data::{Dataset, Matrix, MatrixRef, check_noise_std};

@@ -3,16 +3,18 @@
 mod container;
 mod format2;
 mod parts;
+mod stacks;
 
 use crate::config::Config;
 use crate::data::Matrix;
 use crate::engine::{self, Tensor};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, StackError};
 use crate::model::{FitReport, Model, NoiseLevels};
 use crate::parameters::{Hyperparameters, Parameters};
 use crate::project::Projections;
 use crate::scale::{Ranks, Scaler};
 use crate::schema::Schema;
+use crate::stack::Stack;
 use crate::views::Views;
 use container::Problem;
 use serde::{Deserialize, Serialize};
@@ -20,7 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The file format that this version writes, and the newest that it reads.
-pub const FORMAT: u64 = 4;
+pub const FORMAT: u64 = 5;
 /// The oldest file format that this version reads.
 const OLDEST_FORMAT: u64 = 2;
 /// Kinds of files.
@@ -72,6 +74,9 @@ struct Metadata {
     preset: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     noise: Option<Box<NoiseMetadata>>,
+    /// What makes a stack of the model, if there is more than a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stack: Option<stacks::StackMetadata>,
     #[serde(default, skip_serializing)]
     attachments: format2::Attachments,
 }
@@ -125,9 +130,11 @@ impl Model {
         }
     }
 
-    /// Reads all models of a file, one per target; a file without any is an error.
+    /// Reads all models of a file, one per target; a file without any is an error, and so is one with
+    /// stacks of several models. Their intervals are not calibrated; those of [`Stack::load_all`] are.
     pub fn load_all(path: impl AsRef<Path>) -> Result<Vec<Self>> {
-        container::read(path.as_ref(), MODEL, |all, tensors| read_models(all, &tensors))
+        let path = path.as_ref();
+        single_models(path, Stack::load_all(path)?)
     }
 
     /// The bytes of a model file, as [`Model::save_all`] writes it.
@@ -139,7 +146,7 @@ impl Model {
     /// The models in such bytes, one per target.
     pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Self>> {
         let name = Path::new("bytes of a model");
-        container::unpack(bytes, name, MODEL, |all, tensors| read_models(all, &tensors))
+        single_models(name, stacks::unpack(bytes, name)?)
     }
 
     fn metadata(&self) -> Metadata {
@@ -166,6 +173,7 @@ impl Model {
                 let (centre, strength, average, range) = (*centre, *strength, *average, *range);
                 Box::new(NoiseMetadata { model, centre, strength, average, range })
             }),
+            stack: None,
             attachments: format2::Attachments::default(),
         }
     }
@@ -237,12 +245,13 @@ fn contents(models: &[&Model]) -> Result<(Vec<Metadata>, Vec<Tensor>)> {
     Ok((metadata, packed(models.iter().map(|model| model.tensors()))))
 }
 
-fn read_models(all: Vec<Metadata>, tensors: &[Tensor]) -> std::result::Result<Vec<Model>, Problem> {
-    if all.is_empty() {
-        return Err(Problem::Damaged("it holds no model".into()));
-    }
-    let several = all.into_iter().enumerate();
-    several.map(|(k, metadata)| read_model(metadata, &of_target(tensors, k))).collect()
+/// The models of stacks that have one each.
+fn single_models(path: &Path, stacks: Vec<Stack>) -> Result<Vec<Model>> {
+    let model = |mut stack: Stack| match stack.members.len() {
+        1 => Ok(stack.members.swap_remove(0).model),
+        members => Err(StackError::NotOneModel { path: path.to_owned(), members }.into()),
+    };
+    stacks.into_iter().map(model).collect()
 }
 
 /// The arrays of several targets; those shared with the first are stored once.

@@ -22,6 +22,8 @@ pub(crate) enum Purpose {
     Relevance = 10,
     /// Noise of functions that are observed.
     Noise = 11,
+    /// The members of a stack that functions are drawn from.
+    Members = 13,
     /// The order in which the neighbors engine conditions rows.
     Order = 12,
 }

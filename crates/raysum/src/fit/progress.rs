@@ -23,6 +23,10 @@ pub struct Progress {
     pub rows: usize,
     /// Number of all rows.
     pub all_rows: usize,
+    /// The number of this fit among those of a stack, from 0, and the number of all of them.
+    pub fit: usize,
+    /// See [`Progress::fit`].
+    pub fits: usize,
     /// The number of this search among those of the fit, from 0.
     pub search: u32,
     /// Evaluations so far in this search.
@@ -34,7 +38,7 @@ pub struct Progress {
 }
 
 /// Called after each evaluation; `Break` cancels the fit.
-pub type ProgressFn<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
+pub type ProgressFn<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + Send + 'a;
 
 /// Which of how many equal searches one is, and its target.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +114,8 @@ impl<'a, 'p> Tracker<'a, 'p> {
             phase: self.phase,
             rows,
             all_rows: self.all_rows,
+            fit: 0,
+            fits: 1,
             search: self.searches.saturating_sub(1),
             evaluations,
             objective,

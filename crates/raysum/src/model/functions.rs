@@ -21,6 +21,8 @@ const TOGETHER: usize = 128;
 #[derive(Debug)]
 pub struct Functions<'m> {
     model: &'m Model,
+    /// The number of each function among those of the seed.
+    numbers: Vec<u32>,
     draws: Vec<Draw>,
     origin: Origin<'m>,
 }
@@ -47,37 +49,62 @@ impl Model {
     /// # Ok::<(), raysum::Error>(())
     /// ```
     pub fn functions(&self, count: usize, seed: u64) -> Result<Functions<'_>> {
+        self.numbered_functions(numbers(count)?, seed)
+    }
+
+    /// Whether its engine can draw functions.
+    pub(crate) fn draws_functions(&self) -> bool {
+        self.posterior.draws().is_some()
+    }
+
+    /// The functions with these numbers among those of a seed.
+    pub(crate) fn numbered_functions(&self, numbers: Vec<u32>, seed: u64) -> Result<Functions<'_>> {
         let draws = self.ability(self.posterior.draws(), "functions")?;
-        Functions::draw(self, count, Origin::Posterior(draws), |index| draws.draw(seed, index))
+        Functions::draw(self, numbers, Origin::Posterior(draws), |index| draws.draw(seed, index))
+    }
+
+    /// Those of the prior.
+    pub(crate) fn numbered_prior_functions(
+        &self,
+        numbers: Vec<u32>,
+        seed: u64,
+    ) -> Result<Functions<'_>> {
+        let draw = |index| Draw::of_prior(self.prior(), seed, index);
+        Functions::draw(self, numbers, Origin::Prior, draw)
     }
 
     /// Draws functions from the prior at the fitted hyperparameters. Posterior functions with the
     /// same seed approach them far from the data.
     pub fn prior_functions(&self, count: usize, seed: u64) -> Result<Functions<'_>> {
-        let draw = |index| Draw::of_prior(self.prior(), seed, index);
-        Functions::draw(self, count, Origin::Prior, draw)
+        self.numbered_prior_functions(numbers(count)?, seed)
     }
+}
+
+/// The numbers of so many functions.
+pub(crate) fn numbers(count: usize) -> Result<Vec<u32>> {
+    let last = u32::try_from(count).map_err(|_| Error::OutOfRange {
+        name: "the number of functions",
+        value: count as f64,
+        rule: "below 4294967296".into(),
+    })?;
+    memory::require(format_args!("{count} functions"), memory::count(&[&[count]]))?;
+    Ok((0..last).collect())
 }
 
 impl<'m> Functions<'m> {
     fn draw(
         model: &'m Model,
-        count: usize,
+        numbers: Vec<u32>,
         origin: Origin<'m>,
         draw: impl Fn(u32) -> Draw + Sync + Send,
     ) -> Result<Self> {
-        let last = u32::try_from(count).map_err(|_| Error::OutOfRange {
-            name: "the number of functions",
-            value: count as f64,
-            rule: "below 4294967296".into(),
-        })?;
-        if last > 0 {
+        if let Some(&first) = numbers.first() {
             // They are all of the same size.
-            let size = draw(0).numbers();
+            let (count, size) = (numbers.len(), draw(first).numbers());
             memory::require(format_args!("{count} functions"), memory::count(&[&[count, size]]))?;
         }
-        let draws = (0..last).into_par_iter().map(draw).collect();
-        Ok(Self { model, draws, origin })
+        let draws = numbers.par_iter().map(|number| draw(*number)).collect();
+        Ok(Self { model, numbers, draws, origin })
     }
 
     /// Number of functions.
@@ -113,9 +140,8 @@ impl<'m> Functions<'m> {
             None => None,
         };
         let noise_std = |row| self.model.noise_variance(levels.as_deref(), row).sqrt();
-        let noise_of =
-            |function: usize| noise_seed.map(|seed| stream(seed, Purpose::Noise, function as u32));
-        let mut noise: Vec<_> = (0..self.len()).map(noise_of).collect();
+        let noise_of = |number: &u32| noise_seed.map(|seed| stream(seed, Purpose::Noise, *number));
+        let mut noise: Vec<_> = self.numbers.iter().map(noise_of).collect();
         let mut start = 0;
         for block in blocks {
             let parts: Vec<Matrix> = block;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 26] = [
+const ORDER: [&str; 27] = [
     "limits",
     "error",
     "memory",
@@ -28,6 +28,7 @@ const ORDER: [&str; 26] = [
     "model",
     "online",
     "fit",
+    "stack",
     "persist",
     "lib",
 ];

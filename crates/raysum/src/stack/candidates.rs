@@ -1,0 +1,139 @@
+//! The models that may become members of a stack, by the size of the table.
+//!
+//! The list is short and fixed. `docs/auto.md` has the figures that chose it.
+
+use super::Effort;
+use crate::config::{ColumnsScale, Config, EngineChoice, Shrinkage, TargetScale};
+use crate::data::Dataset;
+use crate::error::Result;
+
+/// Rows from which full kernels are searched by neighbours, whose cost is linear in the rows.
+const SEARCH_BY_NEIGHBORS: usize = 2_000;
+/// Rows up to which the posterior of a full kernel is dense, which is exact.
+const DENSE_POSTERIOR: usize = 4_000;
+/// Most rows of a search: more hardly change the hyperparameters.
+const SEARCH_ROWS: usize = 30_000;
+/// Fewest rows from which directions are learned.
+const LEARN_DIRECTIONS: usize = 4_000;
+/// Most columns for which a length-scale is learned for each one.
+const ARD_COLUMNS: usize = 300;
+
+/// A model that may become a member.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    /// Its name: that of the preset, and the scales that are not the usual ones.
+    pub(super) name: String,
+    /// The preset.
+    pub(super) preset: String,
+    pub(super) config: Config,
+    /// The engine of its posterior, if it is not that of the search.
+    pub(super) posterior: Option<EngineChoice>,
+    /// Roughly how long a fit takes, in one unit for all.
+    pub(super) cost: f64,
+}
+
+/// A line of the list: preset, scale of columns, scale of the target, cost.
+type Line = (&'static str, ColumnsScale, TargetScale, f64);
+
+/// Ridge regression, beside which every result is shown. It is the first of all candidates.
+const RIDGE: Line = ("linear", ColumnsScale::Standard, TargetScale::None, 0.1);
+
+/// The candidates for a table.
+pub(super) fn candidates(data: &Dataset<'_>, effort: Effort, seed: u64) -> Result<Vec<Candidate>> {
+    let (rows, columns) = (data.rows(), data.columns());
+    let mut lines = vec![RIDGE];
+    lines.extend(lines_for(rows, columns, effort));
+    // Noise that is known in the target's units has no place on another scale.
+    let fits = |line: &Line| line.2 == TargetScale::None || data.noise_std().is_none();
+    lines.into_iter().filter(fits).map(|line| candidate(line, rows, columns, seed)).collect()
+}
+
+fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Line> {
+    use ColumnsScale::{Ranks, Standard};
+    use TargetScale::{None, YeoJohnson};
+    if columns > ARD_COLUMNS {
+        // More columns than a length-scale each could be learned for.
+        return match effort {
+            Effort::Quick => vec![("matern32", Standard, None, 1.0)],
+            Effort::Normal | Effort::Best => vec![
+                ("rbf", Standard, None, 1.0),
+                ("matern12", Standard, None, 1.0),
+                ("matern12", Ranks, None, 1.0),
+                ("linear+matern32", Ranks, YeoJohnson, 1.5),
+            ],
+        };
+    }
+    let quick = vec![("linear+matern32-ard", Ranks, None, 2.0)];
+    let few = vec![
+        ("matern12", Ranks, None, 1.0),
+        ("linear+gam", Ranks, None, 1.5),
+        ("linear+rbf", Standard, None, 1.0),
+        ("dpa-ard", Standard, None, 2.0),
+        ("linear+matern32-ard", Standard, None, 2.0),
+        ("linear+matern32-ard", Ranks, YeoJohnson, 2.5),
+        ("linear+gam+rbf-ard", Ranks, None, 4.0),
+        ("linear+gam+matern12-ard", Ranks, YeoJohnson, 4.0),
+    ];
+    let many = vec![
+        ("linear+gam+dpa-ard", Ranks, None, 4.0),
+        ("linear+matern12-ard", Standard, None, 2.0),
+        ("linear+matern32-ard", Standard, None, 2.0),
+        ("linear+matern12-ard", Ranks, None, 2.0),
+        ("linear+matern32-ard", Ranks, None, 2.0),
+    ];
+    let mut lines = match (effort, rows <= SEARCH_BY_NEIGHBORS) {
+        (Effort::Quick, _) => return quick,
+        (Effort::Normal | Effort::Best, true) => few,
+        (Effort::Normal | Effort::Best, false) => many,
+    };
+    if rows >= LEARN_DIRECTIONS {
+        lines.push(("ppr", Standard, None, 10.0));
+    }
+    if effort == Effort::Best {
+        lines.extend([
+            ("linear+gam+dpa-ard", Ranks, YeoJohnson, 5.0),
+            ("linear+rbf-ard", Standard, None, 2.0),
+            ("linear+rbf-ard", Ranks, YeoJohnson, 2.5),
+            ("linear+gam+matern32-ard", Ranks, None, 4.0),
+        ]);
+    }
+    lines
+}
+
+fn candidate(line: Line, rows: usize, columns: usize, seed: u64) -> Result<Candidate> {
+    let (preset, columns_scale, target_scale, cost) = line;
+    let mut config = Config::preset(preset)?;
+    let full = config.terms.iter().any(|term| term.degrees.resolve(columns) == [columns] && columns > 1);
+    config.columns_scale = columns_scale;
+    config.target_scale = target_scale;
+    config.seed = seed;
+    // Held-out rows choose between the members: those with fewer length-scales are members too.
+    config.shrinkage = Shrinkage::None;
+    let mut posterior = None;
+    if full && rows > SEARCH_BY_NEIGHBORS {
+        config.engine = EngineChoice::Neighbors;
+        posterior = (rows <= DENSE_POSTERIOR).then_some(EngineChoice::Dense);
+    }
+    if rows > SEARCH_ROWS {
+        config.subset = Some(SEARCH_ROWS);
+    }
+    let mut name = preset.to_string();
+    if columns_scale == ColumnsScale::Ranks {
+        name += " on ranks";
+    }
+    if target_scale == TargetScale::YeoJohnson {
+        name += ", target by a power";
+    }
+    Ok(Candidate { name, preset: preset.into(), config, posterior, cost })
+}
+
+/// Ridge regression, beside which every result is shown.
+pub(super) fn ridge(data: &Dataset<'_>, seed: u64) -> Result<Candidate> {
+    candidate(RIDGE, data.rows(), data.columns(), seed)
+}
+
+/// A model that the user names.
+pub(super) fn named(name: &str, config: &Config) -> Candidate {
+    let (name, config) = (name.to_string(), config.clone());
+    Candidate { preset: name.clone(), name, config, posterior: None, cost: 1.0 }
+}

@@ -1,0 +1,175 @@
+//! What is learned from predictions of held-out rows: the spread of each member, mixing weights, and
+//! the calibration of quantiles.
+
+use super::weights;
+use crate::error::Result;
+use crate::model::{Curve, Prediction, Scores};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Members with smaller mixing weights are left out.
+const LEAST_WEIGHT: f64 = 0.02;
+/// Rows of the expected spread that are added to those observed: few rows say little about it.
+const PRIOR_ROWS: f64 = 2.0;
+/// Bounds of the factor of a member's standard deviations.
+const SPREADS: (f64, f64) = (1e-3, 1e6);
+
+/// A block of held-out rows, with the predictions of every member, which were fitted without it.
+pub(super) struct Block {
+    pub(super) y: Vec<f64>,
+    /// How much each row counts for the mean.
+    pub(super) weights: Vec<f64>,
+    pub(super) predictions: Vec<Prediction>,
+}
+
+/// The share of a member in a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// Its mixing weight in the mean.
+    pub mean: f64,
+    /// Its mixing weight in the distribution.
+    pub spread: f64,
+    /// κ: what its standard deviations are multiplied by, so that errors of held-out rows are as large
+    /// as it expects.
+    pub inflation: f64,
+}
+
+/// How the predictions of members become one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Mix {
+    /// The numbers of the members, in order, and their shares.
+    pub(super) members: Vec<(usize, Share)>,
+    /// Whether the distribution is moved to the mean.
+    pub(super) shifted: bool,
+    pub(super) curve: Option<Arc<Curve>>,
+}
+
+impl Mix {
+    /// Learns shares and calibration from some blocks, for those of the members.
+    pub(super) fn learn(blocks: &[&Block], among: &[usize], calibrate: bool) -> Result<Self> {
+        let mut among = among.to_vec();
+        loop {
+            let mut mix = Self::of_members(blocks, &among, calibrate)?;
+            let kept: Vec<usize> =
+                mix.members.iter().filter(|(_, s)| s.is_worth_it()).map(|(m, _)| *m).collect();
+            if kept.len() == among.len() {
+                mix.learn_curve(blocks, calibrate)?;
+                return Ok(mix);
+            }
+            among = kept;
+        }
+    }
+
+    /// Without the curve, and with members whose weights are small.
+    fn of_members(blocks: &[&Block], among: &[usize], calibrate: bool) -> Result<Self> {
+        let (mut errors, mut logs, mut inflations) = (Vec::new(), Vec::new(), Vec::new());
+        for &m in among {
+            let inflation = if calibrate { inflation(blocks, m)? } else { 1.0 };
+            let (mut error, mut log) = (Vec::new(), Vec::new());
+            for block in blocks {
+                let p = block.predictions[m].clone().inflated(inflation);
+                error.extend(block.y.iter().zip(&p.mean).map(|(y, mean)| y - mean));
+                log.extend(p.log_density(&block.y)?);
+            }
+            errors.push(error);
+            logs.push(log);
+            inflations.push(inflation);
+        }
+        scale_to_one(&mut errors);
+        let row_weights: Vec<f64> = blocks.iter().flat_map(|b| b.weights.clone()).collect();
+        let means = weights::of_means(&errors, &row_weights);
+        let spreads = weights::of_densities(&logs);
+        let share = |k: usize| Share { mean: means[k], spread: spreads[k], inflation: inflations[k] };
+        let members = among.iter().enumerate().map(|(k, m)| (*m, share(k))).collect();
+        let plain = Self { members, shifted: false, curve: None };
+        if among.len() == 1 {
+            return Ok(plain);
+        }
+        let shifted = Self { shifted: true, ..plain.clone() };
+        let pays = shifted.log_score(blocks)? >= plain.log_score(blocks)?;
+        Ok(if pays { shifted } else { plain })
+    }
+
+    fn learn_curve(&mut self, blocks: &[&Block], calibrate: bool) -> Result<()> {
+        if calibrate {
+            let mut scores = Vec::new();
+            for block in blocks {
+                scores.extend(self.prediction(&block.predictions).scores(&block.y)?);
+            }
+            self.curve = Some(Arc::new(Curve::of_scores(&scores)));
+        }
+        Ok(())
+    }
+
+    fn log_score(&self, blocks: &[&Block]) -> Result<f64> {
+        let mut total = 0.0;
+        for block in blocks {
+            let logs = self.prediction(&block.predictions).log_density(&block.y)?;
+            total += logs.into_iter().sum::<f64>();
+        }
+        Ok(total)
+    }
+
+    /// The prediction of the stack, from those of all members, of which it has some.
+    pub(super) fn prediction(&self, of_all: &[Prediction]) -> Prediction {
+        let own = self.members.iter().map(|(m, share)| (*share, of_all[*m].clone()));
+        combined(own.collect(), self.shifted, self.curve.as_ref())
+    }
+
+    /// The scores of held-out rows, in standard deviations of the target.
+    pub(super) fn scores(&self, block: &Block, unit: f64) -> Result<Scores> {
+        Scores::standardised(&block.y, &self.prediction(&block.predictions), unit)
+    }
+}
+
+impl Share {
+    /// That of the only member.
+    pub(crate) const WHOLE: Self = Self { mean: 1.0, spread: 1.0, inflation: 1.0 };
+
+    fn is_worth_it(&self) -> bool {
+        self.mean.max(self.spread) >= LEAST_WEIGHT
+    }
+}
+
+/// One prediction, from those of members with their shares.
+pub(super) fn combined(
+    mut parts: Vec<(Share, Prediction)>,
+    shifted: bool,
+    curve: Option<&Arc<Curve>>,
+) -> Prediction {
+    for (share, p) in &mut parts {
+        *p = std::mem::replace(p, Prediction::new(Vec::new(), Vec::new(), &[])).inflated(share.inflation);
+    }
+    if parts.len() == 1 {
+        let only = parts.swap_remove(0).1;
+        return only.calibrated(curve.cloned());
+    }
+    let rows = parts.first().map_or(0, |(_, p)| p.len());
+    let mean: Vec<f64> =
+        (0..rows).map(|i| parts.iter().map(|(share, p)| share.mean * p.mean[i]).sum()).collect();
+    let weighted = parts.into_iter().filter(|(share, _)| share.spread > 0.0);
+    let weighted: Vec<_> = weighted.map(|(share, p)| (share.spread, p)).collect();
+    let mut mixed = Prediction::mixed(weighted, shifted.then(|| mean.clone()));
+    mixed.mean = mean;
+    mixed.calibrated(curve.cloned())
+}
+
+/// κ of a member: the root of the mean squared normal score.
+fn inflation(blocks: &[&Block], member: usize) -> Result<f64> {
+    let (mut sum, mut rows) = (PRIOR_ROWS, PRIOR_ROWS);
+    for block in blocks {
+        let scores = block.predictions[member].scores(&block.y)?;
+        sum += scores.iter().map(|z| z * z).sum::<f64>();
+        rows += scores.len() as f64;
+    }
+    let factor = (sum / rows).sqrt();
+    Ok(if factor.is_nan() { SPREADS.1 } else { factor.clamp(SPREADS.0, SPREADS.1) })
+}
+
+/// Divides errors by the largest, so that their squares neither overflow nor underflow.
+fn scale_to_one(errors: &mut [Vec<f64>]) {
+    let largest = errors.iter().flatten().fold(0.0_f64, |most, e| most.max(e.abs()));
+    if largest > 0.0 && largest.is_finite() {
+        errors.iter_mut().flatten().for_each(|e| *e /= largest);
+    }
+}
