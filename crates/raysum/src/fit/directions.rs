@@ -4,7 +4,7 @@
 //! rows it ends early: held-out rows are scored after more and more evaluations, and learning on
 //! all rows takes the number of evaluations that was best for them.
 
-use super::evaluator::Evaluator;
+use super::evaluator::Task;
 use super::held_out::{self, Scores, Split};
 use super::progress::Phase;
 use super::search::Search;
@@ -49,7 +49,7 @@ impl Learning {
         } else {
             held_out::splits(training, rows, config.seed)?
         };
-        search.tracker.enter(Phase::HeldOut, splits.len() * EXPECTED, ahead);
+        search.record.tracker.enter(Phase::HeldOut, splits.len() * EXPECTED, ahead);
         let mut trials = Vec::new();
         for split in &splits {
             let problem = training.problem(config, Some(&split.fitted))?;
@@ -77,8 +77,8 @@ impl Start<'_> {
         problem: &mut Problem<'_>,
     ) -> Result<(Parameters, Vec<f64>)> {
         let (plain, outcome) = if self.freedom == Freedom::Free {
-            let mut evaluator = Evaluator { problem, parameters: self.plain };
-            (self.plain.clone(), search.starts(&mut evaluator, &self.plain.start())?.remove(0))
+            let mut task = Task { problem, parameters: self.plain };
+            (self.plain.clone(), search.starts(&mut task, &self.plain.start())?.remove(0))
         } else {
             let outcome = shrinkage::search(search, problem, self.plain, self.freedom)?;
             (self.plain.with(self.freedom), outcome)
@@ -119,9 +119,8 @@ impl<'t> Trial<'t> {
         evaluations: usize,
     ) -> Result<Vec<f64>> {
         if self.goes_on() {
-            let mut evaluator =
-                Evaluator { problem: &mut self.problem, parameters: &self.parameters };
-            self.reached = search.learn(&mut evaluator, &self.reached, evaluations)?;
+            let mut task = Task { problem: &mut self.problem, parameters: &self.parameters };
+            self.reached = search.learn(&mut task, &self.reached, evaluations)?;
         }
         let theta = &self.reached.point;
         let posteriors = self.problem.engine.posteriors(&self.parameters.prior_at(theta))?;

@@ -79,7 +79,8 @@ impl Fit<'_, '_> {
         let width = found.report.shrinkage;
         let freedom = self.freedom.replace(Freedom::of_width(width));
         let start = &found.hyperparameters;
-        let mut again = self.search(training, data, parameters, Some(start))?;
+        let (schedule, search) = self.prepare(training, data, parameters, Some(start))?;
+        let mut again = schedule.run(search, training, parameters)?;
         self.freedom = freedom;
         again.report.evaluations += found.report.evaluations;
         again.report.unconverged += found.report.unconverged;

@@ -4,7 +4,7 @@
 //! explain the target. The search therefore starts from one common length-scale, and the prior that
 //! ties the others to it is widened while the held-out density improves.
 
-use super::evaluator::Evaluator;
+use super::evaluator::Task;
 use super::held_out::{self, Scores};
 use super::progress::Phase;
 use super::search::Search;
@@ -64,7 +64,7 @@ pub(super) fn choose(
         return Ok(Freedom::Common);
     }
     let expected = splits.len() * STEPS.len() * STEP_EVALUATIONS;
-    search.tracker.enter(Phase::HeldOut, expected, ahead);
+    search.record.tracker.enter(Phase::HeldOut, expected, ahead);
     let mut problems = Vec::new();
     for split in &splits {
         problems.push(training.problem(search.config, Some(&split.fitted))?);
@@ -131,17 +131,17 @@ fn advance(
     reached: Option<&(Parameters, Outcome)>,
     most: Option<usize>,
 ) -> Result<Outcome> {
-    let mut evaluator = Evaluator { problem, parameters };
+    let mut task = Task { problem, parameters };
     match reached {
         None => {
             let starts: Vec<_> =
                 STARTS.iter().map(|(longer, noise)| parameters.start_at(*longer, *noise)).collect();
-            let first = search.lowest(&mut evaluator, &starts)?;
-            search.descend(&mut evaluator, &first, most)
+            let first = search.lowest(&mut task, &starts)?;
+            search.descend(&mut task, &first, most)
         }
         Some((before, outcome)) => {
             let first = parameters.theta(&before.hyperparameters(&outcome.point))?;
-            search.descend(&mut evaluator, &first, most)
+            search.descend(&mut task, &first, most)
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::engine::auto::{self, Auto, Choice};
 use crate::engine::neighbors::Neighbors;
 use crate::engine::ski::Ski;
 use crate::engine::weight::Weight;
-use crate::engine::{Engine, Evaluation, Observations, Prior};
+use crate::engine::{Engine, Observations, Prior};
 use crate::error::{Error, Result};
 use crate::model::{Model, NoiseLevels};
 use crate::rng::{Purpose, random_key, stream};
@@ -215,12 +215,9 @@ pub(super) struct Problem<'a> {
 }
 
 impl Problem<'_> {
-    /// Value and gradient of the log marginal likelihood, unless functions are too rough.
-    pub(super) fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
-        if let Some((roughness, scaler)) = self.roughness {
-            roughness.check(prior, scaler)?;
-        }
-        self.engine.evaluate(prior)
+    /// Fails if functions are too rough.
+    pub(super) fn check(&self, prior: &Prior) -> Result<()> {
+        self.roughness.map_or(Ok(()), |(roughness, scaler)| roughness.check(prior, scaler))
     }
 
     /// Whether functions are about as rough as they may be.
