@@ -101,7 +101,7 @@ pub enum Error {
     /// Terms that do not make a model.
     #[error(transparent)]
     Terms(#[from] TermError),
-    /// An engine that cannot do with a linear term.
+    /// An engine that does not support linear terms.
     #[error("the {engine} engine has no grid for the linear term; use the weight or dense engine")]
     NoLinearTerm {
         /// The engine.
