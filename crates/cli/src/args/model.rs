@@ -193,7 +193,8 @@ fn ones(j: &str) -> Result<Degrees, String> {
 mod tests {
     use super::super::{Args, Command};
     use super::*;
-    use clap::Parser;
+    use clap::{CommandFactory, Parser};
+    use raysum::limits::{MAX_DENSE_ROWS, MIN_GRID_POINTS, written};
     use raysum::{LengthScales, SkiOptions};
 
     fn config(words: &str) -> Config {
@@ -201,6 +202,21 @@ mod tests {
         let args = Args::try_parse_from(line.split_whitespace()).unwrap();
         let Command::Fit(fit) = args.command else { panic!("not a fit") };
         fit.settings.config(&fit.model).unwrap()
+    }
+
+    /// Doc comments cannot name constants.
+    #[test]
+    fn the_limits_in_the_help_are_those_of_the_library() {
+        let args = Args::command();
+        let help = |option: &str| {
+            let fit = args.find_subcommand("fit").unwrap();
+            let found = fit.get_arguments().find(|argument| argument.get_long() == Some(option));
+            found.and_then(|argument| argument.get_help()).unwrap().to_string()
+        };
+        let rows = format!("up to {} rows", written(MAX_DENSE_ROWS));
+        assert!(help("engine").contains(&rows), "{}", help("engine"));
+        let points = format!("from {MIN_GRID_POINTS} ");
+        assert!(help("grid").contains(&points), "{}", help("grid"));
     }
 
     #[test]
