@@ -5,18 +5,18 @@
 //! all rows takes the number of evaluations that was best for them.
 
 use super::evaluator::Task;
-use super::held_out::{self, Scores, Split};
+use super::held_out::{self, HeldOut, Scores};
 use super::progress::Phase;
 use super::search::Search;
 use super::shrinkage;
-use super::training::{Problem, Training};
+use super::training::{FitProblem, Training};
 use crate::error::Result;
 use crate::optimize::{Outcome, Stop};
 use crate::parameters::{Freedom, Parameters};
 
 /// Default maximum number of evaluations for learning directions.
 pub(super) const EVALUATIONS: usize = 800;
-/// Most evaluations of the stage that goes on with it on more rows.
+/// Most evaluations of the stage that continues on more rows.
 pub(super) const LATER_EVALUATIONS: usize = 60;
 /// The evaluations after which held-out rows are scored. The first is of the plain model.
 const MARKS: [usize; 9] = [1, 4, 8, 16, 32, 64, 128, 256, 512];
@@ -53,7 +53,7 @@ impl Learning {
         let mut trials = Vec::new();
         for split in &splits {
             let problem = training.problem(config, Some(&split.fitted))?;
-            trials.push(Trial::new(search, problem, split, &start)?);
+            trials.push(LearningTrial::new(search, problem, split, &start)?);
         }
         let most = score(search, training, &mut trials)?;
         let part = (rows.len() < training.len()).then(|| training.rows(rows)).transpose()?;
@@ -74,7 +74,7 @@ impl Start<'_> {
     fn find(
         &self,
         search: &mut Search<'_, '_>,
-        problem: &mut Problem<'_>,
+        problem: &mut FitProblem<'_>,
     ) -> Result<(Parameters, Vec<f64>)> {
         let (plain, outcome) = if self.freedom == Freedom::Free {
             let mut task = Task { problem, parameters: self.plain };
@@ -88,18 +88,18 @@ impl Start<'_> {
 }
 
 /// Learning directions from some rows while others are held out.
-struct Trial<'t> {
-    problem: Problem<'t>,
-    split: &'t Split,
+struct LearningTrial<'t> {
+    problem: FitProblem<'t>,
+    split: &'t HeldOut,
     parameters: Parameters,
     reached: Outcome,
 }
 
-impl<'t> Trial<'t> {
+impl<'t> LearningTrial<'t> {
     fn new(
         search: &mut Search<'_, '_>,
-        mut problem: Problem<'t>,
-        split: &'t Split,
+        mut problem: FitProblem<'t>,
+        split: &'t HeldOut,
         start: &Start<'_>,
     ) -> Result<Self> {
         let (parameters, first) = start.find(search, &mut problem)?;
@@ -133,13 +133,13 @@ impl<'t> Trial<'t> {
 fn score(
     search: &mut Search<'_, '_>,
     training: &Training<'_>,
-    trials: &mut [Trial<'_>],
+    trials: &mut [LearningTrial<'_>],
 ) -> Result<Option<usize>> {
     let most = search.config.max_evaluations.unwrap_or(EVALUATIONS);
     let mut scores = Scores::default();
     // Once no trial has anything more to learn the scores would not change.
     while let Some(evaluations) = next(&scores, most)
-        && trials.iter().any(Trial::goes_on)
+        && trials.iter().any(LearningTrial::goes_on)
     {
         let mut densities = Vec::new();
         for trial in trials.iter_mut() {

@@ -1,7 +1,7 @@
 //! The objective of a search: a value and a gradient at each θ.
 
 use super::progress::Tracker;
-use super::training::Problem;
+use super::training::FitProblem;
 use crate::checkpoint::{Checkpoint, Known, Recorded};
 use crate::error::{Error, Result};
 use crate::optimize::{Objective, Step};
@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 /// The rows of a search and the parameters that it varies.
 pub(super) struct Task<'e, 'p> {
-    pub(super) problem: &'e mut Problem<'p>,
+    pub(super) problem: &'e mut FitProblem<'p>,
     pub(super) parameters: &'e Parameters,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Record<'a, 'p> {
 
 /// The function over θ that an optimiser minimises.
 pub(super) struct Evaluator<'e, 'p, 'a, 'f> {
-    pub(super) problem: &'e mut Problem<'p>,
+    pub(super) problem: &'e mut FitProblem<'p>,
     pub(super) parameters: &'e Parameters,
     pub(super) record: &'e mut Record<'a, 'f>,
 }

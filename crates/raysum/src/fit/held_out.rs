@@ -6,7 +6,7 @@
 //! some of the rows are held out in turn, the model is fitted to the others with increasing
 //! freedom, and the density of the held-out rows is recorded.
 
-use super::training::{Rows, Training};
+use super::training::{SomeRows, Training};
 use crate::engine::{Conditioned, Marginals, Observations};
 use crate::error::Result;
 
@@ -20,9 +20,9 @@ const FEW_ROWS: usize = 2_000;
 const PATIENCE: usize = 2;
 
 /// Rows to fit to, and rows to score.
-pub(super) struct Split {
-    pub(super) fitted: Rows,
-    pub(super) held: Rows,
+pub(super) struct HeldOut {
+    pub(super) fitted: SomeRows,
+    pub(super) held: SomeRows,
 }
 
 /// Whether the rows are enough for this number of parameters.
@@ -31,9 +31,9 @@ pub(super) fn enough(rows: usize, parameters: usize) -> bool {
 }
 
 /// Splits some rows, given by their numbers; none if there are too few to split.
-pub(super) fn splits(training: &Training<'_>, rows: &[usize], seed: u64) -> Result<Vec<Split>> {
+pub(super) fn splits(training: &Training<'_>, rows: &[usize], seed: u64) -> Result<Vec<HeldOut>> {
     let parts = parts(&training.keys(rows, seed)?);
-    let numbered = |wanted: &dyn Fn(usize) -> bool| -> Result<Rows> {
+    let numbered = |wanted: &dyn Fn(usize) -> bool| -> Result<SomeRows> {
         let chosen = rows.iter().zip(&parts).filter(|(_, part)| wanted(**part));
         training.rows(&chosen.map(|(row, _)| *row).collect::<Vec<_>>())
     };
@@ -43,7 +43,7 @@ pub(super) fn splits(training: &Training<'_>, rows: &[usize], seed: u64) -> Resu
         _ => 1,
     };
     let split = |part: usize| {
-        Ok(Split { fitted: numbered(&|p| p != part)?, held: numbered(&|p| p == part)? })
+        Ok(HeldOut { fitted: numbered(&|p| p != part)?, held: numbered(&|p| p == part)? })
     };
     (0..count).map(split).collect()
 }
@@ -60,7 +60,7 @@ pub(super) fn parts(keys: &[u64]) -> Vec<usize> {
 /// log p(y) of each held-out value, with one posterior per target.
 pub(super) fn log_densities(
     training: &Training<'_>,
-    split: &Split,
+    split: &HeldOut,
     posteriors: &[Conditioned],
 ) -> Result<Vec<f64>> {
     let rows = training.standardised(&split.held)?;

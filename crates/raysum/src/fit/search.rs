@@ -14,8 +14,8 @@ use rand_distr::{Distribution, StandardNormal};
 const STEP_TOLERANCE: f64 = 2e-5;
 /// Number of optima of a stage that are compared on the rows of the next.
 const RIVALS: usize = 3;
-/// Most times that an engine chooses anew what stays fixed during a search, which then goes on from
-/// where it ended.
+/// Most rounds of a search in which an engine keeps something fixed, and chooses it anew for the next
+/// round.
 const ROUNDS: usize = 3;
 /// Pairs of L-BFGS while directions are learned, whose θ has hundreds of correlated entries.
 const LEARNING_MEMORY: usize = 50;
@@ -181,7 +181,7 @@ impl<'a, 'p> Search<'a, 'p> {
 
     /// Minimises, with progress and cancellation. Where the engine keeps something fixed during a
     /// search, L-BFGS takes up to this number of rounds: it is chosen anew where a round ends, and
-    /// the next one goes on from there.
+    /// the next one continues from there.
     fn minimise(
         &mut self,
         task: &mut Task<'_, '_>,

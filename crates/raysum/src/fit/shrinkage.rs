@@ -8,7 +8,7 @@ use super::evaluator::Task;
 use super::held_out::{self, Scores};
 use super::progress::Phase;
 use super::search::Search;
-use super::training::{Problem, Training};
+use super::training::{FitProblem, Training};
 use crate::config::{Config, Optimizer, Shrinkage};
 use crate::error::Result;
 use crate::optimize::Outcome;
@@ -104,7 +104,7 @@ fn needs_none(config: &Config, training: &Training<'_>, parameters: &Parameters)
 /// Searches with this freedom, from one common length-scale on.
 pub(super) fn search(
     search: &mut Search<'_, '_>,
-    problem: &mut Problem<'_>,
+    problem: &mut FitProblem<'_>,
     parameters: &Parameters,
     freedom: Freedom,
 ) -> Result<Outcome> {
@@ -126,7 +126,7 @@ pub(super) fn preferred(path: Outcome, direct: Outcome) -> Outcome {
 /// Searches with these parameters, from the optimum with less freedom.
 fn advance(
     search: &mut Search<'_, '_>,
-    problem: &mut Problem<'_>,
+    problem: &mut FitProblem<'_>,
     parameters: &Parameters,
     reached: Option<&(Parameters, Outcome)>,
     most: Option<usize>,
