@@ -249,7 +249,9 @@ pub(crate) struct FitArgs {
     /// Intervals: calibrated (by the errors of held-out rows, so that they hold what they say), or
     /// gaussian (as the model has them)
     #[arg(
-        long, value_name = "calibrated|gaussian", default_value = "calibrated",
+        long,
+        value_name = "calibrated|gaussian",
+        default_value = "calibrated",
         allow_hyphen_values = true
     )]
     pub(crate) intervals: Intervals,
@@ -274,7 +276,10 @@ pub(crate) struct FitArgs {
 
     /// How much auto tries: quick (one good model), normal or best
     #[arg(
-        long, value_name = "quick|normal|best", help_heading = "Model", allow_hyphen_values = true
+        long,
+        value_name = "quick|normal|best",
+        help_heading = "Model",
+        allow_hyphen_values = true
     )]
     pub(crate) effort: Option<Effort>,
 
@@ -382,13 +387,18 @@ pub(crate) struct EvaluateArgs {
 
     /// How much auto tries: quick (one good model), normal or best
     #[arg(
-        long, value_name = "quick|normal|best", help_heading = "Model", allow_hyphen_values = true
+        long,
+        value_name = "quick|normal|best",
+        help_heading = "Model",
+        allow_hyphen_values = true
     )]
     pub(crate) effort: Option<Effort>,
 
     /// Intervals: calibrated (of a model that is named, by the errors of the other folds), or gaussian
     #[arg(
-        long, value_name = "calibrated|gaussian", default_value = "calibrated",
+        long,
+        value_name = "calibrated|gaussian",
+        default_value = "calibrated",
         allow_hyphen_values = true
     )]
     pub(crate) intervals: Intervals,

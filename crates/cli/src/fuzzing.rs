@@ -1,7 +1,7 @@
 //! Entry points of the fuzzers: everything that reads untrusted input. Each takes any bytes, and a
 //! panic is a bug.
 
-use crate::args::{Args, Command};
+use crate::args::{Args, Command, Recipe};
 use clap::Parser;
 use raysum::Labels;
 use raysum::schema::Schema;

@@ -1,8 +1,8 @@
 //! Turns parsed arguments into jobs in which everything is decided: parse → resolve → run.
 
 use crate::args::{
-    AUTO,     DatesOrder, Decimal, EvaluateArgs, FitArgs, MissingRule, OutputArgs, PredictArgs, ReadArgs,
-    Recipe, RowsArgs, SampleArgs, TableArgs, YesNo,
+    AUTO, DatesOrder, Decimal, EvaluateArgs, FitArgs, MissingRule, OutputArgs, PredictArgs,
+    ReadArgs, Recipe, RowsArgs, SampleArgs, TableArgs, YesNo,
 };
 use crate::{memory, output, same_file};
 use anyhow::{Context, Result, ensure};
@@ -135,7 +135,10 @@ impl FitArgs {
     pub(crate) fn resolve(&self) -> Result<FitJob<'_>> {
         let recipe = self.settings.recipe(&self.model, self.effort)?;
         let auto = matches!(recipe, Recipe::Auto(_));
-        ensure!(!(auto && self.shared), "--model auto fits each target by itself; leave --shared out");
+        ensure!(
+            !(auto && self.shared),
+            "--model auto fits each target by itself; leave --shared out"
+        );
         ensure!(
             !auto || self.held_out.is_yes(),
             "--model auto chooses by held-out rows; leave --held-out out, or name a model"

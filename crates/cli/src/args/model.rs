@@ -1,16 +1,15 @@
 //! The settings of a model and of its search, as changes to a preset.
 
-use super::{AUTO, YesNo};
 use super::neighbors::NeighborsArgs;
 use super::ski::SkiArgs;
 use super::values::{noise_bounds, whole};
+use super::{AUTO, YesNo};
 use anyhow::{anyhow, bail, ensure};
 use clap::Args as ClapArgs;
 use raysum::limits::{MAX_SUB_KERNELS, MIN_SUBSET_ROWS};
 use raysum::{
     ColumnsScale, Config, ConfigPatch, Degrees, Directions, Effort, EngineChoice, Error,
-    LengthScalePrior,
-    Noise, Optimizer, Shrinkage, SubKernel, TargetScale,
+    LengthScalePrior, Noise, Optimizer, Shrinkage, SubKernel, TargetScale,
 };
 
 /// What is fitted.
@@ -201,7 +200,8 @@ fn ones(j: &str) -> Result<Degrees, String> {
 mod tests {
     use super::super::{Args, Command};
     use super::*;
-    use clap::Parser;
+    use clap::{CommandFactory, Parser};
+    use raysum::limits::{MAX_DENSE_ROWS, MIN_GRID_POINTS, written};
     use raysum::{LengthScales, SkiOptions};
 
     fn config(words: &str) -> Config {
@@ -209,6 +209,21 @@ mod tests {
         let args = Args::try_parse_from(line.split_whitespace()).unwrap();
         let Command::Fit(fit) = args.command else { panic!("not a fit") };
         fit.settings.config(&fit.model).unwrap()
+    }
+
+    /// Doc comments cannot name constants.
+    #[test]
+    fn the_limits_in_the_help_are_those_of_the_library() {
+        let args = Args::command();
+        let help = |option: &str| {
+            let fit = args.find_subcommand("fit").unwrap();
+            let found = fit.get_arguments().find(|argument| argument.get_long() == Some(option));
+            found.and_then(|argument| argument.get_help()).unwrap().to_string()
+        };
+        let rows = format!("up to {} rows", written(MAX_DENSE_ROWS));
+        assert!(help("engine").contains(&rows), "{}", help("engine"));
+        let points = format!("from {MIN_GRID_POINTS} ");
+        assert!(help("grid").contains(&points), "{}", help("grid"));
     }
 
     #[test]
