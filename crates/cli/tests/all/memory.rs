@@ -26,7 +26,7 @@ fn more_for_a_large_cache(threads: u64) -> u64 {
 fn a_request_beyond_the_memory_is_a_sentence() {
     let folder = Folder::with("t.csv", Table::smooth(6000, 5).csv());
     folder.write("few.csv", Table::smooth(60, 5).csv());
-    folder.stdout("fit few.csv -t y --holdout 0 -o m.raysum");
+    folder.stdout("fit few.csv -t y --held-out no -o m.raysum");
     let before = folder.snapshot();
     for (line, says) in [
         ("sample m.raysum t.csv --functions 10000 -o x.csv", "10000 functions would take 1.3 GB"),
@@ -60,7 +60,7 @@ fn wide_answers_to_many_rows_take_little() {
     let table = Table::new(["a", "y"], 30_000, |i| [(i % 977) as f64, (i % 13) as f64]);
     let folder = Folder::with("t.csv", table.csv());
     folder.write("few.csv", Table::new(["a", "y"], 30, |i| [i as f64, (i % 5) as f64]).csv());
-    folder.stdout("fit few.csv -t y -m gam --holdout 0 -o m.raysum");
+    folder.stdout("fit few.csv -t y -m gam --held-out no -o m.raysum");
     let limit = 700 + more_for_a_large_cache(2);
     let run = run_within(limit, &folder, "sample m.raysum t.csv --functions 1000 -o s.csv");
     run.succeeded();
@@ -77,7 +77,7 @@ fn wide_answers_to_many_rows_take_little() {
 #[test]
 fn rows_that_are_left_out_keep_their_empty_lines_in_wide_answers() {
     let folder = Folder::with("few.csv", Table::smooth(30, 5).csv());
-    folder.stdout("fit few.csv -t y -m gam --holdout 0 -o m.raysum");
+    folder.stdout("fit few.csv -t y -m gam --held-out no -o m.raysum");
     let mut table = Table::smooth(900, 6);
     for row in (0..900).filter(|row| row % 7 == 3 || (300..700).contains(row)) {
         table = table.set(row, "b", "");
