@@ -64,7 +64,7 @@ def measure(args, name, projections):
         np.save(place / "y.npy", y[~test])
         np.save(place / "new.npy", x[test])
         fit, *_ = run(["fit", place / "x.npy", "--y", place / "y.npy", "-J", str(projections),
-                       "--holdout", "0", "-o", place / "model", "--json", "--quiet", *args.options])
+                       "--held-out", "no", "-o", place / "model", "--json", "--quiet", *args.options])
         report = json.loads(fit)
         predicted, *_ = run(["predict", place / "model", place / "new.npy", "--quiet"])
     header, *lines = predicted.splitlines()

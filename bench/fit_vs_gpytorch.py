@@ -128,7 +128,7 @@ def raysum(fold, threads, options):
         write(train, fold.train)
         write(test, [row[:-1] for row in fold.test])
         common = ["--header", "no", "--threads", str(threads), "--json"]
-        fit = ["fit", train, "--target", "-1", "--model", "dpa-ard", "--holdout", "0", "-o", model]
+        fit = ["fit", train, "--target", "-1", "--model", "dpa-ard", "--held-out", "no", "-o", model]
         out, fit_wall, _ = run(fit + common + options)
         predictions, predict_wall, _ = run(["predict", model, test, *common])
     report = json.loads(out)
@@ -240,7 +240,7 @@ def memory(args):
         path = os.path.join(folder, "rows.csv")
         rows = ([noise.gauss(0, 1) for _ in range(MEMORY_COLUMNS)] for _ in range(MEMORY_ROWS))
         write(path, ([*x, sum(map(math.sin, x)) + 0.1 * noise.gauss(0, 1)] for x in rows))
-        fit = ["fit", path, "--target", "-1", "--header", "no", "--holdout", "0", "--json"]
+        fit = ["fit", path, "--target", "-1", "--header", "no", "--held-out", "no", "--json"]
         out, wall, peak = run([*fit, "--max-evaluations", "5", "--threads", str(args.threads)])
     report = json.loads(out)
     log = Log(args, f"memory-{MEMORY_ROWS}", {})

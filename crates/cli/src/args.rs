@@ -7,16 +7,16 @@ mod online;
 mod ski;
 pub mod values;
 
-pub(crate) use model::ModelArgs;
+pub(crate) use model::{ModelArgs, Recipe};
 pub(crate) use online::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
 
 use crate::program::ProgramArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use raysum::Config;
 use raysum::limits::{DEFAULT_CATEGORIES, MAX_CATEGORIES, MIN_CATEGORIES};
+use raysum::{Config, Effort, Intervals};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use values::{file, folder, model_file, open_unit, share, whole};
+use values::{file, folder, model_file, open_unit, whole};
 
 /// Gaussian-process regression by sums of functions of one-dimensional projections: a prediction
 /// and an interval for every row of a table.
@@ -217,6 +217,14 @@ impl YesNo {
     }
 }
 
+/// The model that is a mixture of several.
+pub(crate) const AUTO: &str = "auto";
+
+/// `auto`, or the name of a preset.
+fn model(name: &str) -> raysum::Result<String> {
+    if name == AUTO { Ok(name.into()) } else { preset(name) }
+}
+
 /// The name of a preset.
 pub fn preset(name: &str) -> raysum::Result<String> {
     Config::preset(name).map(|_| name.to_string())
@@ -233,9 +241,20 @@ pub(crate) struct FitArgs {
     #[arg(long, short, value_name = "FILE", value_parser = model_file())]
     pub(crate) output: Option<PathBuf>,
 
-    /// Share of the rows to hold out for scores; the saved model is fitted on all rows
-    #[arg(long, default_value = "0.1", value_parser = share, allow_hyphen_values = true)]
-    pub(crate) holdout: f64,
+    /// Hold rows out for scores and calibrated intervals: every row once, in five folds, or an eighth of
+    /// more than 1,500 rows. The saved model is fitted on all rows. A model that is named can do without
+    #[arg(long, value_name = "YES|NO", default_value = "yes", allow_hyphen_values = true)]
+    pub(crate) held_out: YesNo,
+
+    /// Intervals: calibrated (by the errors of held-out rows, so that they hold what they say), or
+    /// gaussian (as the model has them)
+    #[arg(
+        long,
+        value_name = "calibrated|gaussian",
+        default_value = "calibrated",
+        allow_hyphen_values = true
+    )]
+    pub(crate) intervals: Intervals,
 
     /// Record the search in this file: a fit that is stopped in any way continues when the same command
     /// is run again; the file is removed when the fit is done
@@ -247,12 +266,22 @@ pub(crate) struct FitArgs {
     #[arg(long)]
     pub(crate) shared: bool,
 
-    /// The model, or a sum of them, such as linear+gam:matern52+dpa-ard; see below
+    /// auto: a mixture of several models, which held-out rows choose. Or one model, or a sum, such as
+    /// linear+gam:matern52+dpa-ard; see below
     #[arg(
-        long, short, default_value = "dpa-ard", value_parser = preset, help_heading = "Model",
+        long, short, default_value = AUTO, value_parser = model, help_heading = "Model",
         allow_hyphen_values = true
     )]
     pub(crate) model: String,
+
+    /// How much auto tries: quick (one good model), normal or best
+    #[arg(
+        long,
+        value_name = "quick|normal|best",
+        help_heading = "Model",
+        allow_hyphen_values = true
+    )]
+    pub(crate) effort: Option<Effort>,
 
     #[command(flatten)]
     pub(crate) settings: ModelArgs,
@@ -276,6 +305,14 @@ pub(crate) struct PredictArgs {
     /// Probability that the interval contains a new observation
     #[arg(long, default_value = "0.95", value_parser = open_unit, allow_hyphen_values = true)]
     pub(crate) level: f64,
+
+    /// Add a column qP for each of these probabilities P, separated by commas: the value that a new
+    /// observation is below with this probability
+    #[arg(
+        long, value_name = "P,...", value_delimiter = ',', value_parser = open_unit,
+        allow_hyphen_values = true
+    )]
+    pub(crate) quantiles: Vec<f64>,
 
     /// Add a column slope_of_mean:NAME for each input column: how much the mean changes per unit
     /// of it (a column of text has one slope per category)
@@ -341,12 +378,30 @@ pub(crate) struct EvaluateArgs {
     )]
     pub(crate) repeats: u32,
 
-    /// The models, separated by commas; see below
+    /// The models, separated by commas: auto, or those below
     #[arg(
-        long, short, default_value = "dpa-ard", value_delimiter = ',', value_parser = preset,
+        long, short, default_value = AUTO, value_delimiter = ',', value_parser = model,
         help_heading = "Model", allow_hyphen_values = true
     )]
     pub(crate) model: Vec<String>,
+
+    /// How much auto tries: quick (one good model), normal or best
+    #[arg(
+        long,
+        value_name = "quick|normal|best",
+        help_heading = "Model",
+        allow_hyphen_values = true
+    )]
+    pub(crate) effort: Option<Effort>,
+
+    /// Intervals: calibrated (of a model that is named, by the errors of the other folds), or gaussian
+    #[arg(
+        long,
+        value_name = "calibrated|gaussian",
+        default_value = "calibrated",
+        allow_hyphen_values = true
+    )]
+    pub(crate) intervals: Intervals,
 
     #[command(flatten)]
     pub(crate) settings: ModelArgs,
@@ -378,6 +433,7 @@ pub(crate) struct ReproduceArgs {
 
 fn models_help() -> String {
     let mut text = String::from("Models:\n");
+    text += "  auto         a mixture of several of these, chosen and weighted by held-out rows\n";
     for (name, words) in Config::presets() {
         text += &format!("  {name:<12} {words}\n");
     }

@@ -14,14 +14,6 @@ pub(crate) fn engine(model: &Model) -> String {
     }
 }
 
-/// The number of evaluations in all, and of those for the saved model.
-pub(crate) fn evaluations(model: &Model, all: usize) -> String {
-    match model.report().evaluations {
-        own if own == all => all.to_string(),
-        own => format!("{all}, {own} of them for the saved model"),
-    }
-}
-
 /// The name of a term: as the user wrote it, or that of its kernel.
 pub(crate) fn term(model: &Model, term: usize) -> String {
     let names: Vec<&str> = model.preset().map_or(Vec::new(), |preset| preset.split('+').collect());
@@ -101,6 +93,11 @@ pub(crate) fn rough(model: &Model) -> String {
         .into()
 }
 
+/// The name of the target, or what stands for it.
+pub(crate) fn target(model: &Model) -> String {
+    model.target_name().unwrap_or("(not recorded)").into()
+}
+
 /// The prefix of result columns: the name of the target, if there are several.
 pub(crate) fn mark(model: &Model, targets: usize) -> String {
     let target = model.target_name().filter(|_| targets > 1);
@@ -108,8 +105,8 @@ pub(crate) fn mark(model: &Model, targets: usize) -> String {
 }
 
 /// The most relevant columns with bars.
-pub(crate) fn relevance(model: &Model, most: usize) -> String {
-    let found = bars(model, model.relevance(), most);
+pub(crate) fn relevance(model: &Model, shares: &[f64], most: usize) -> String {
+    let found = bars(model, shares, most);
     found.unwrap_or_else(|| "  none: the prediction is about the same everywhere\n".into())
 }
 

@@ -1,11 +1,11 @@
 //! Entry points of the fuzzers: everything that reads untrusted input. Each takes any bytes, and a
 //! panic is a bug.
 
-use crate::args::{Args, Command};
+use crate::args::{Args, Command, Recipe};
 use clap::Parser;
 use raysum::Labels;
 use raysum::schema::Schema;
-use raysum::{Matrix, Model};
+use raysum::{Matrix, Stack};
 use raysum_table::{
     CsvOptions, EncodeOptions, Missing, Notation, PredictionOptions, ScannedTable, SchemaOptions,
     TableFile, TableSchema, read_all_new,
@@ -53,10 +53,10 @@ fn check(x: &Matrix, rows: usize) {
 /// Reads a model, unchanged and with its checksum corrected, and predicts.
 pub fn model(bytes: &[u8]) {
     for bytes in [Some(bytes.to_vec()), raysum::fuzzing::resealed(bytes)].into_iter().flatten() {
-        let Ok(models) = Model::from_bytes(&bytes) else { continue };
-        for model in &models {
-            let x = Matrix::from_fn(3, model.columns(), |i, _| [0.0, 1.0, -1e300][i]);
-            if let Ok(p) = model.predict(&x) {
+        let Ok(stacks) = Stack::from_bytes(&bytes) else { continue };
+        for stack in &stacks {
+            let x = Matrix::from_fn(3, stack.columns(), |i, _| [0.0, 1.0, -1e300][i]);
+            if let Ok(p) = stack.predict(&x) {
                 assert!(p.mean.iter().chain(&p.variance).all(|v| v.is_finite()), "finite");
                 assert!(p.variance.iter().all(|v| *v >= 0.0), "no negative variance");
             }
@@ -70,7 +70,7 @@ pub fn arguments(bytes: &[u8]) {
     let words = std::iter::once("raysum").chain(text.split_whitespace());
     let Ok(args) = Args::try_parse_from(words) else { return };
     if let Command::Fit(fit) = &args.command
-        && let Ok(config) = fit.settings.config(&fit.model)
+        && let Ok(Recipe::One(config)) = fit.settings.recipe(&fit.model, fit.effort)
     {
         config.check().expect("what was resolved is valid");
     }

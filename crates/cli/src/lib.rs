@@ -8,6 +8,7 @@ mod commands;
 mod describe;
 #[doc(hidden)]
 pub mod fuzzing;
+mod held_out;
 #[doc(hidden)]
 pub mod interrupt;
 mod memory;
@@ -21,11 +22,10 @@ pub mod progress;
 mod resolve;
 mod same_file;
 #[doc(hidden)]
-pub mod score;
-#[doc(hidden)]
 pub mod splits;
 #[doc(hidden)]
 pub mod style;
+mod summary;
 mod tables;
 mod threads;
 

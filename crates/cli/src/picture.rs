@@ -5,7 +5,7 @@ use plotters::chart::MeshStyle;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::Ranged;
 use plotters::prelude::*;
-use raysum::{Model, Prediction};
+use raysum::{Prediction, Stack};
 use raysum_table::escaped;
 use std::fmt::Display;
 
@@ -28,14 +28,14 @@ pub(crate) struct Held<'a> {
 }
 
 /// The picture as SVG text.
-pub(crate) fn draw(held: &Held<'_>, model: &Model) -> Result<String> {
+pub(crate) fn draw(held: &Held<'_>, stack: &Stack) -> Result<String> {
     let mut text = String::new();
     {
         let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
         root.fill(&WHITE).map_err(failed)?;
         let (left, right) = root.split_horizontally(560);
         predicted_against_true(&left, held)?;
-        relevance(&right, model)?;
+        relevance(&right, stack)?;
         root.present().map_err(failed)?;
     }
     Ok(text)
@@ -105,9 +105,10 @@ fn predicted_against_true(panel: &Panel<'_>, held: &Held<'_>) -> Result<()> {
         .map_err(failed)
 }
 
-fn relevance(panel: &Panel<'_>, model: &Model) -> Result<()> {
-    let shares = model.relevance();
-    let mut order = model.ranking();
+fn relevance(panel: &Panel<'_>, stack: &Stack) -> Result<()> {
+    let (model, shares) = (stack.first(), stack.relevance());
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    order.sort_by(|a, b| shares[*b].total_cmp(&shares[*a]));
     order.truncate(MOST_COLUMNS);
     let bars = order.len();
     let longest = order.first().map_or(0.0, |&i| shares[i]).max(1e-9);
@@ -124,7 +125,7 @@ fn relevance(panel: &Panel<'_>, model: &Model) -> Result<()> {
         .x_desc("share of the slope of the prediction (%)")
         .y_label_formatter(&|row| match row {
             SegmentValue::CenterOf(row) if *row < bars => {
-                shortened(escaped(&model.column_name(column(*row))))
+                shortened(escaped(&model.feature_name(column(*row))))
             }
             _ => String::new(),
         })

@@ -1,13 +1,13 @@
 //! Turns parsed arguments into jobs in which everything is decided: parse → resolve → run.
 
 use crate::args::{
-    DatesOrder, Decimal, EvaluateArgs, FitArgs, MissingRule, OutputArgs, PredictArgs, ReadArgs,
-    RowsArgs, SampleArgs, TableArgs, YesNo,
+    AUTO, DatesOrder, Decimal, EvaluateArgs, FitArgs, MissingRule, OutputArgs, PredictArgs,
+    ReadArgs, Recipe, RowsArgs, SampleArgs, TableArgs, YesNo,
 };
 use crate::{memory, output, same_file};
 use anyhow::{Context, Result, ensure};
 use raysum::schema::{DateOrder, DecimalMark};
-use raysum::{Config, Labels};
+use raysum::{Intervals, Labels};
 use raysum_table::{
     ColumnChoice, CsvOptions, InputPath, Missing, Notation, OutputFormat, PredictionOptions,
     SchemaOptions, TrainingOptions,
@@ -30,11 +30,14 @@ pub(crate) struct TableJob {
 #[derive(Debug)]
 pub(crate) struct FitJob<'a> {
     pub(crate) table: TableJob,
-    pub(crate) preset: &'a str,
-    pub(crate) config: Config,
+    /// As the user names it.
+    pub(crate) model: &'a str,
+    pub(crate) recipe: Recipe,
+    pub(crate) seed: u64,
     pub(crate) output: Option<&'a Path>,
     pub(crate) checkpoint: Option<&'a Path>,
-    pub(crate) holdout: f64,
+    pub(crate) held_out: bool,
+    pub(crate) intervals: Intervals,
     pub(crate) shared: bool,
 }
 
@@ -42,7 +45,9 @@ pub(crate) struct FitJob<'a> {
 #[derive(Debug)]
 pub(crate) struct EvaluateJob<'a> {
     pub(crate) table: TableJob,
-    pub(crate) models: Vec<(&'a str, Config)>,
+    pub(crate) models: Vec<(&'a str, Recipe)>,
+    pub(crate) seed: u64,
+    pub(crate) intervals: Intervals,
     pub(crate) folds: usize,
     pub(crate) repeats: u32,
 }
@@ -128,7 +133,16 @@ impl TableArgs {
 
 impl FitArgs {
     pub(crate) fn resolve(&self) -> Result<FitJob<'_>> {
-        let config = self.settings.config(&self.model)?;
+        let recipe = self.settings.recipe(&self.model, self.effort)?;
+        let auto = matches!(recipe, Recipe::Auto(_));
+        ensure!(
+            !(auto && self.shared),
+            "--model auto fits each target by itself; leave --shared out"
+        );
+        ensure!(
+            !auto || self.held_out.is_yes(),
+            "--model auto chooses by held-out rows; leave --held-out out, or name a model"
+        );
         let (output, checkpoint) = (self.output.as_deref(), self.checkpoint.as_deref());
         if let Some(path) = output {
             output::check(path, self.table.files())?;
@@ -141,11 +155,13 @@ impl FitArgs {
         }
         Ok(FitJob {
             table: self.table.resolve(),
-            preset: &self.model,
-            config,
+            model: &self.model,
+            recipe,
+            seed: self.settings.seed,
             output,
             checkpoint,
-            holdout: self.holdout,
+            held_out: self.held_out.is_yes(),
+            intervals: self.intervals,
             shared: self.shared,
         })
     }
@@ -155,14 +171,18 @@ impl EvaluateArgs {
     pub(crate) fn resolve(&self) -> Result<EvaluateJob<'_>> {
         // Of several models the message has to say which.
         let several = self.model.len() > 1;
-        let config = |name: &String| {
-            let config = self.settings.config(name);
-            if several { config.context(name.clone()) } else { config }
+        let recipe = |name: &String| {
+            // Among several models the effort is that of auto.
+            let effort = self.effort.filter(|_| !several || name == AUTO);
+            let recipe = self.settings.recipe(name, effort);
+            if several { recipe.context(name.clone()) } else { recipe }
         };
-        let models: Result<Vec<(&str, Config)>> =
-            self.model.iter().map(|name| Ok((name.as_str(), config(name)?))).collect();
+        let models: Result<Vec<(&str, Recipe)>> =
+            self.model.iter().map(|name| Ok((name.as_str(), recipe(name)?))).collect();
         Ok(EvaluateJob {
             models: models?,
+            seed: self.settings.seed,
+            intervals: self.intervals,
             table: self.table.resolve(),
             folds: self.folds as usize,
             repeats: self.repeats,

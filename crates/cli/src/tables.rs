@@ -3,7 +3,7 @@
 use crate::resolve::{AnswerJob, RowsJob, TableJob};
 use anyhow::{Result, ensure};
 use raysum::Labels;
-use raysum::Model;
+use raysum::Stack;
 use raysum::schema::Schema;
 use raysum_table::{
     ChunkSource, CsvOptions, InputPath, NewRows, Note, TableFile, TableStats, TrainingTable,
@@ -68,8 +68,8 @@ fn find_labels(
 
 /// Reads a table with all columns that models were fitted on: features, targets, sample weights,
 /// noise.
-pub(crate) fn more_rows(job: &RowsJob<'_>, models: &[Model]) -> Result<TrainingTable> {
-    let schema = schema_of(models);
+pub(crate) fn more_rows(job: &RowsJob<'_>, stacks: &[Stack]) -> Result<TrainingTable> {
+    let schema = schema_of(stacks.iter().map(Stack::first));
     let notation = job.csv.notation;
     let file = TableFile::open_once(&job.place, for_schema(job.csv, &schema))?;
     let Some(y) = &job.y else { return read_more(&file, &schema, job.missing, notation) };
@@ -103,11 +103,11 @@ fn with_targets_last(mut schema: Schema) -> Schema {
 /// Reads a table to predict, in chunks and in order; returns notes for the user.
 pub(crate) fn new_rows(
     job: &AnswerJob<'_>,
-    models: &[Model],
+    stacks: &[Stack],
     start: impl FnMut(&[String]) -> Result<()>,
     each: impl FnMut(NewRows) -> Result<()>,
 ) -> Result<Vec<Note>> {
-    let schema = schema_of(models);
+    let schema = schema_of(stacks.iter().map(Stack::first));
     let file = TableFile::open_once(&job.place, for_schema(job.csv, &schema))?;
     read_new(&file, &schema, &job.options, start, each)
 }

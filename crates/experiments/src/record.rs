@@ -1,7 +1,23 @@
 //! The result of one fit, and its line in a CSV file.
 
 use anyhow::{Context, Result, ensure};
-use raysum_cli::score::Scores;
+use raysum::Scores;
+
+/// The scores that a line has, in standard deviations of the target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordScores {
+    pub(crate) rmse: f64,
+    pub(crate) nlpd: f64,
+    pub(crate) coverage95: f64,
+    pub(crate) crps: f64,
+}
+
+impl From<Scores> for RecordScores {
+    fn from(all: Scores) -> Self {
+        let Scores { rmse, nlpd, coverage95, crps, .. } = all;
+        Self { rmse, nlpd, coverage95, crps }
+    }
+}
 
 /// The columns of a result, in the order of its line.
 pub(crate) const HEADER: &str = "set,rows,columns,model,j,repeat,fold,rmse,nlpd,coverage95,crps,\
@@ -26,7 +42,7 @@ pub(crate) struct Record {
     pub(crate) key: Key,
     pub(crate) columns: usize,
     /// In units of the training rows' standard deviation.
-    pub(crate) scores: Scores,
+    pub(crate) scores: RecordScores,
     pub(crate) log_marginal_likelihood: f64,
     /// In the same units.
     pub(crate) noise_std: f64,
@@ -38,7 +54,7 @@ impl Record {
     /// The line, without its terminator.
     pub(crate) fn line(&self) -> String {
         let Key { set, rows, model, j, repeat, fold } = &self.key;
-        let Scores { rmse, nlpd, coverage95, crps } = self.scores;
+        let RecordScores { rmse, nlpd, coverage95, crps } = self.scores;
         let (columns, likelihood, noise) =
             (self.columns, self.log_marginal_likelihood, self.noise_std);
         format!(
@@ -66,7 +82,7 @@ impl Record {
             repeat: u32::try_from(count(5)?)?,
             fold: u32::try_from(count(6)?)?,
         };
-        let scores = Scores {
+        let scores = RecordScores {
             rmse: number(7)?,
             nlpd: number(8)?,
             coverage95: number(9)?,
@@ -87,7 +103,7 @@ impl Record {
 #[cfg(test)]
 pub(crate) fn example(set: &str, model: &str, fold: u32, rmse: f64) -> Record {
     let key = Key { set: set.into(), rows: 50, model: model.into(), j: 20, repeat: 0, fold };
-    let scores = Scores { rmse, nlpd: 0.1, coverage95: 0.95, crps: 0.2 };
+    let scores = RecordScores { rmse, nlpd: 0.1, coverage95: 0.95, crps: 0.2 };
     let engine = "dense".into();
     Record {
         key,

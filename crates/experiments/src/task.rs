@@ -4,8 +4,8 @@ use crate::pool::Job;
 use crate::record::{Key, Record};
 use crate::sets::Set;
 use anyhow::{Result, ensure};
+use raysum::Scores;
 use raysum::{Config, Dataset, Degrees, Matrix, MatrixRef};
-use raysum_cli::score::Scores;
 use raysum_cli::splits;
 use std::sync::Arc;
 
@@ -146,7 +146,7 @@ fn record(
     Ok(Record {
         key: key.clone(),
         columns: x.columns(),
-        scores: Scores::standardised(truth, &prediction, unit)?,
+        scores: Scores::standardised(truth, &prediction, unit)?.into(),
         log_marginal_likelihood: model.log_marginal_likelihood(),
         noise_std: model.noise_std() / unit,
         evaluations: model.report().evaluations,

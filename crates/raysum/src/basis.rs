@@ -19,13 +19,13 @@ mod occupancy;
 mod table;
 
 pub(crate) use occupancy::{Counts, Occupancy};
-pub(crate) use table::{Place, Weights};
+pub(crate) use table::{TablePlace, Weights};
 
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::kernel::SubKernel;
 use crate::linalg;
-use table::Table;
+use table::FeatureTable;
 
 /// Widest lattice spacing, in length-scales: an RBF's aliasing error there is below 1e-13.
 const WIDEST: f64 = 0.4;
@@ -108,7 +108,7 @@ pub(crate) struct Basis {
     nodes: Nodes,
     /// λ_a, falling.
     eigenvalues: Vec<f64>,
-    table: Table,
+    table: FeatureTable,
 }
 
 impl Basis {
@@ -146,7 +146,7 @@ impl Basis {
         eigenvalues: Vec<f64>,
     ) -> Self {
         let nodes = Nodes { kernel, spacing, cells, transform };
-        Self { table: Table::new(&nodes), nodes, eigenvalues }
+        Self { table: FeatureTable::new(&nodes), nodes, eigenvalues }
     }
 
     /// This basis and more features, for points that it does not reach: the eigenfunctions of what
@@ -226,13 +226,13 @@ impl Basis {
 
     /// The position of z in the table, which the other methods take so that it is looked up once.
     #[inline(always)]
-    pub(crate) fn place(&self, z: f64) -> Place {
+    pub(crate) fn place(&self, z: f64) -> TablePlace {
         self.table.place(z)
     }
 
     /// Writes φ(z).
     #[inline(always)]
-    pub(crate) fn features(&self, z: f64, place: Place, out: &mut [f64]) {
+    pub(crate) fn features(&self, z: f64, place: TablePlace, out: &mut [f64]) {
         if !place.is_outside() {
             self.table.features(place, out);
         } else if self.is_line() {
@@ -244,7 +244,7 @@ impl Basis {
 
     /// Writes φ'(z).
     #[inline(always)]
-    pub(crate) fn slopes(&self, z: f64, place: Place, out: &mut [f64]) {
+    pub(crate) fn slopes(&self, z: f64, place: TablePlace, out: &mut [f64]) {
         if !place.is_outside() {
             self.table.slopes(place, out);
         } else if self.is_line() {
@@ -256,7 +256,7 @@ impl Basis {
 
     /// Σ_a weights_a φ'_a(z).
     #[inline(always)]
-    pub(crate) fn weighted_slope(&self, z: f64, place: Place, weights: Weights<'_>) -> f64 {
+    pub(crate) fn weighted_slope(&self, z: f64, place: TablePlace, weights: Weights<'_>) -> f64 {
         if self.is_line() {
             return weights.get(0);
         }

@@ -36,14 +36,14 @@ enum Entry {
     /// A fit begins: to this data, with these settings.
     Fit(u64),
     /// The result at a point.
-    Found { point: u64, found: Found },
+    Found { point: u64, found: Recorded },
     /// The evaluation of a point failed.
     Failed { point: u64 },
 }
 
 /// Value and gradient at a point, and what the engine remembers of it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct Recorded {
     pub(crate) value: f64,
     pub(crate) gradient: Vec<f64>,
     pub(crate) memory: Vec<f64>,
@@ -52,7 +52,7 @@ pub(crate) struct Found {
 /// The record of a point.
 pub(crate) enum Known {
     /// Its result.
-    Found(Found),
+    Found(Recorded),
     /// Its evaluation failed. The engine evaluates it again for the reason.
     Failed,
     /// No record.
@@ -137,7 +137,7 @@ impl Checkpoint {
     }
 
     /// Records the result at a point, or its failure.
-    pub(crate) fn keep(&mut self, point: &[f64], found: Option<Found>) -> Result<()> {
+    pub(crate) fn keep(&mut self, point: &[f64], found: Option<Recorded>) -> Result<()> {
         let point = Fingerprint::of(point);
         self.evaluations += 1;
         match found {
@@ -201,7 +201,7 @@ impl Entry {
             [1, point, value, slopes, both @ ..] => {
                 let (gradient, memory) = both.split_at_checked(usize::try_from(*slopes).ok()?)?;
                 let (gradient, memory) = (numbers(gradient), numbers(memory));
-                let found = Found { value: f64::from_bits(*value), gradient, memory };
+                let found = Recorded { value: f64::from_bits(*value), gradient, memory };
                 Entry::Found { point: *point, found }
             }
             [2, point] => Entry::Failed { point: *point },
@@ -279,8 +279,8 @@ impl Fingerprint {
 mod tests {
     use super::*;
 
-    fn found(value: f64) -> Found {
-        Found { value, gradient: vec![-value], memory: vec![7.0] }
+    fn found(value: f64) -> Recorded {
+        Recorded { value, gradient: vec![-value], memory: vec![7.0] }
     }
 
     /// A file with one fit of three evaluations.

@@ -21,7 +21,7 @@ use crate::engine::ski::SkiOptions;
 use crate::error::{Error, Result, TermError};
 use crate::limits::MIN_SUBSET_ROWS;
 use crate::named;
-use saved::Saved;
+use saved::SavedConfig;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -95,7 +95,7 @@ impl FromStr for EngineChoice {
 /// # Ok::<(), raysum::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Saved")]
+#[serde(from = "SavedConfig")]
 #[non_exhaustive]
 pub struct Config {
     /// The terms that are added up, each with a variance of its own. L-BFGS learns directions,

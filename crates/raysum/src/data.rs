@@ -275,7 +275,7 @@ impl<'a> Dataset<'a> {
     }
 }
 
-/// Fails unless there is a standard deviation of the noise for each of so many rows.
+/// Fails unless there is a standard deviation of the noise for each of this number of rows.
 pub(crate) fn check_noise_std(rows: usize, noise_std: &[f64]) -> Result<()> {
     check_rows(rows, "noise std", noise_std, |s| s >= 0.0, "finite and at least 0")
 }

@@ -106,7 +106,7 @@ pub enum Error {
     /// What is wrong with a stack.
     #[error(transparent)]
     Stack(#[from] StackError),
-    /// An engine that cannot do with a linear term.
+    /// An engine that does not support linear terms.
     #[error("the {engine} engine has no grid for the linear term; use the weight or dense engine")]
     NoLinearTerm {
         /// The engine.

@@ -5,6 +5,7 @@ mod directions;
 mod evaluator;
 mod held_out;
 mod noise;
+mod options;
 mod progress;
 mod roughness;
 mod schedule;
@@ -24,7 +25,7 @@ use crate::model::{Model, NoiseLevels};
 use crate::parameters::{Freedom, Hyperparameters, Parameters};
 use crate::project::Projections;
 use progress::{Place, Tracker};
-use schedule::{Found, Schedule};
+use schedule::Schedule;
 use search::Search;
 use std::sync::Arc;
 use training::Training;
@@ -87,44 +88,6 @@ impl<'a, 'p> Fit<'a, 'p> {
         }
     }
 
-    /// Starts the search at known hyperparameters, such as those of a fit to similar data, and on
-    /// all rows at once. Learned directions are then learned to the end.
-    pub fn start(self, hyperparameters: &'a Hyperparameters) -> Self {
-        Self { start: Some(hyperparameters), ..self }
-    }
-
-    /// Starts where another fit ended: at its hyperparameters, along its projections, and with the
-    /// shrinkage and the levels of noise that it found.
-    pub fn start_from(self, model: &'a Model) -> Self {
-        let freedom = Some(Freedom::of_width(model.report().shrinkage));
-        let projections = Some(model.projections().to_vec());
-        let (start, levels) = (Some(model.hyperparameters()), model.noise.clone());
-        Self { start, projections, freedom, levels, ..self }
-    }
-
-    /// Takes these projections, those of each term, in place of those that the configuration's seed
-    /// gives, such as another fit has learned.
-    pub fn along(self, projections: Vec<Projections>) -> Self {
-        Self { projections: Some(projections), ..self }
-    }
-
-    /// Whether several targets share their hyperparameters, including the ratio of noise to signal,
-    /// and the cost of one search. By default each target has its own search.
-    pub fn shared(self, shared: bool) -> Self {
-        Self { shared, ..self }
-    }
-
-    /// Calls this after each evaluation; it may cancel the fit.
-    pub fn progress(self, progress: &'a mut ProgressFn<'p>) -> Self {
-        Self { progress: Some(progress), ..self }
-    }
-
-    /// Records every evaluation in a file: a fit that was stopped in any way and is started again
-    /// with the same file continues, with a bit-identical result.
-    pub fn checkpoint(self, checkpoint: &'a mut Checkpoint) -> Self {
-        Self { checkpoint: Some(checkpoint), ..self }
-    }
-
     /// Searches hyperparameters and conditions on all rows: one model per target, in order.
     ///
     /// Above 2,000 rows the search starts on some random rows and finishes on all, unless
@@ -146,7 +109,8 @@ impl<'a, 'p> Fit<'a, 'p> {
                 training.take_levels(levels)?;
             }
             let parameters = start::parameters(self.config, self.projections.as_deref(), data)?;
-            let found = self.search(&mut training, data, &parameters, self.start)?;
+            let (schedule, search) = self.prepare(&mut training, data, &parameters, self.start)?;
+            let found = schedule.run(search, &training, &parameters)?;
             let of_group =
                 conditioning::condition(self.config, &training, &found, self.levels.as_ref())?;
             models.extend(if self.learns_noise() {
@@ -158,14 +122,14 @@ impl<'a, 'p> Fit<'a, 'p> {
         Ok(models)
     }
 
-    /// Searches hyperparameters for some rows.
-    fn search(
+    /// A search of hyperparameters for some rows, before its first evaluation.
+    fn prepare(
         &mut self,
         training: &mut Training<'_>,
         data: &Dataset<'_>,
         parameters: &Parameters,
         start: Option<&Hyperparameters>,
-    ) -> Result<Found> {
+    ) -> Result<(Schedule<'_>, Search<'_, 'p>)> {
         let first = match start {
             Some(h) => parameters.theta(h)?,
             None => parameters.start(),
@@ -177,7 +141,7 @@ impl<'a, 'p> Fit<'a, 'p> {
         }
         let tracker = Tracker::new(self.progress.as_deref_mut(), training.len(), self.place);
         let search = Search::new(self.config, tracker, self.checkpoint.as_deref_mut());
-        let schedule = Schedule::new(self.config, training, start.is_some(), self.freedom);
-        schedule.run(search, training, parameters, &first)
+        let started = start.is_some();
+        Ok((Schedule::new(self.config, training, first, started, self.freedom), search))
     }
 }

@@ -40,7 +40,7 @@ pub use file::AtomicFile;
 pub use fit::{Fit, Phase, Progress, ProgressFn};
 pub use kernel::{Shape, SubKernel};
 pub use memory::{available as available_memory, require as require_memory};
-pub use model::{Component, Curve, FitReport, Functions, Model, Prediction, Scores};
+pub use model::{Calibration, Component, FitReport, Functions, Model, Prediction, Scores};
 pub use online::Part;
 pub use parameters::{Hyperparameters, TermHyperparameters};
 pub use persist::FORMAT;
@@ -48,6 +48,7 @@ pub use project::{Directions, Projections};
 pub use scale::Standard;
 pub use stack::{
     Effort, HeldOut, Intervals, Member, Share, Stack, StackFit, StackFunctions, Tried,
+    cross_calibrated,
 };
 
 /// Support for fuzzers only.

@@ -26,8 +26,8 @@ pub(crate) fn count(terms: &[&[usize]]) -> u64 {
     terms.iter().map(product).fold(0, u64::saturating_add)
 }
 
-/// Fails with [`Error::OutOfMemory`] if there is no memory for so many 64-bit numbers. `what` would
-/// take them: a noun phrase, as the beginning of a sentence.
+/// Fails with [`Error::OutOfMemory`] if there is no memory for this number of 64-bit
+/// floats. `what` would take them: a noun phrase, as the beginning of a sentence.
 pub fn require(what: fmt::Arguments<'_>, numbers: u64) -> Result<()> {
     let needed = numbers.saturating_mul(size_of::<f64>() as u64);
     if needed < SMALL {

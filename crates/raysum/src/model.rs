@@ -1,7 +1,7 @@
 //! The fitted model: predictions and explanations, in the user's units.
 
+mod calibration;
 mod components;
-mod curve;
 mod description;
 mod extrapolation;
 mod functions;
@@ -13,8 +13,8 @@ mod prediction;
 mod relevance;
 mod scores;
 
+pub use calibration::Calibration;
 pub use components::Component;
-pub use curve::Curve;
 pub use functions::Functions;
 pub(crate) use functions::numbers as function_numbers;
 pub(crate) use noise::NoiseLevels;

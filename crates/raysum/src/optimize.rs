@@ -64,19 +64,33 @@ pub(crate) struct Curvature {
     pub change: Vec<f64>,
 }
 
-/// Value and gradient at a point: writes the gradient and returns the value.
-///
-/// `Ok(f64::INFINITY)` is a soft reject: the search rejects the step and continues. `Err` ends it.
-pub(crate) trait Objective<E>: FnMut(&[f64], &mut [f64]) -> Result<f64, E> {}
-impl<E, F: FnMut(&[f64], &mut [f64]) -> Result<f64, E>> Objective<E> for F {}
+/// A function to minimise.
+pub(crate) trait Objective {
+    /// Why a search ends early.
+    type Error;
 
-/// Called after each evaluation; `Break` ends the search.
-pub(crate) type Observer<'a> = dyn FnMut(&Step) -> ControlFlow<()> + 'a;
+    /// Writes the gradient at a point and returns the value there.
+    ///
+    /// `Ok(f64::INFINITY)` is a soft reject: the search rejects the step and continues. `Err` ends
+    /// it.
+    fn evaluate(&mut self, point: &[f64], gradient: &mut [f64]) -> Result<f64, Self::Error>;
 
-/// Counts evaluations, keeps the best point and asks the observer: what both minimisers share.
-struct Search<'a, F> {
-    objective: F,
-    observer: &'a mut Observer<'a>,
+    /// Called after each evaluation; `Break` ends the search.
+    fn observe(&mut self, _step: &Step) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl<E, F: FnMut(&[f64], &mut [f64]) -> Result<f64, E>> Objective for F {
+    type Error = E;
+
+    fn evaluate(&mut self, point: &[f64], gradient: &mut [f64]) -> Result<f64, E> {
+        self(point, gradient)
+    }
+}
+
+/// Counts evaluations and keeps the best point, for both minimisers.
+struct Tally {
     limit: usize,
     evaluations: usize,
     best: f64,
@@ -84,11 +98,9 @@ struct Search<'a, F> {
     cancelled: bool,
 }
 
-impl<'a, F> Search<'a, F> {
-    fn new(objective: F, observer: &'a mut Observer<'a>, start: &[f64], limit: usize) -> Self {
+impl Tally {
+    fn new(start: &[f64], limit: usize) -> Self {
         Self {
-            objective,
-            observer,
             limit,
             evaluations: 0,
             best: f64::INFINITY,
@@ -97,12 +109,15 @@ impl<'a, F> Search<'a, F> {
         }
     }
 
-    /// Evaluates; a value or gradient that is not finite becomes a soft reject.
-    fn evaluate<E>(&mut self, point: &[f64], gradient: &mut [f64]) -> Result<f64, E>
-    where
-        F: Objective<E>,
-    {
-        let value = (self.objective)(point, gradient)?;
+    /// Counts an evaluation and reports it. Returns the value, which is infinite, as for a soft
+    /// reject, if it or the gradient is not finite.
+    fn count(
+        &mut self,
+        objective: &mut impl Objective,
+        point: &[f64],
+        value: f64,
+        gradient: &[f64],
+    ) -> f64 {
         let finite = value.is_finite() && gradient.iter().all(|g| g.is_finite());
         let value = if finite { value } else { f64::INFINITY };
         self.evaluations += 1;
@@ -111,8 +126,8 @@ impl<'a, F> Search<'a, F> {
             self.best_point.copy_from_slice(point);
         }
         let step = Step { evaluations: self.evaluations, limit: self.limit, best: self.best };
-        self.cancelled |= (self.observer)(&step).is_break();
-        Ok(value)
+        self.cancelled |= objective.observe(&step).is_break();
+        value
     }
 
     /// The reason to end now, if there is one.
@@ -148,8 +163,23 @@ mod tests {
 
     type Unit = Result<f64, Infallible>;
 
-    fn go_on(_: &Step) -> ControlFlow<()> {
-        ControlFlow::Continue(())
+    /// An objective that can be cancelled.
+    struct Watched<F, S>(F, S);
+
+    impl<E, F, S> Objective for Watched<F, S>
+    where
+        F: FnMut(&[f64], &mut [f64]) -> Result<f64, E>,
+        S: FnMut(&Step) -> ControlFlow<()>,
+    {
+        type Error = E;
+
+        fn evaluate(&mut self, point: &[f64], gradient: &mut [f64]) -> Result<f64, E> {
+            (self.0)(point, gradient)
+        }
+
+        fn observe(&mut self, step: &Step) -> ControlFlow<()> {
+            (self.1)(step)
+        }
     }
 
     #[allow(clippy::unnecessary_wraps, reason = "the shape of an objective")]
@@ -164,7 +194,7 @@ mod tests {
     fn lbfgs_finds_the_valley() {
         let options =
             Lbfgs { value_tolerance: 1e-14, gradient_tolerance: 1e-9, ..Lbfgs::default() };
-        let out = lbfgs(&[-1.2, 1.0], &options, rosenbrock, &mut go_on).unwrap();
+        let out = lbfgs(&[-1.2, 1.0], &options, &mut rosenbrock).unwrap();
         assert!((out.point[0] - 1.0).abs() < 1e-6, "{out:?}");
         assert!(out.evaluations < 80, "{out:?}");
     }
@@ -172,32 +202,32 @@ mod tests {
     #[test]
     fn lbfgs_steps_back_from_soft_rejects() {
         // log-barrier-like: infinite on the wrong side of 0, minimum at 0.1.
-        let f = |x: &[f64], g: &mut [f64]| -> Unit {
+        let mut f = |x: &[f64], g: &mut [f64]| -> Unit {
             if x[0] <= 0.0 {
                 return Ok(f64::INFINITY);
             }
             g[0] = 1.0 - 0.1 / x[0];
             Ok(x[0] - 0.1 * x[0].ln())
         };
-        let out = lbfgs(&[5.0], &Lbfgs::default(), f, &mut go_on).unwrap();
+        let out = lbfgs(&[5.0], &Lbfgs::default(), &mut f).unwrap();
         assert!((out.point[0] - 0.1).abs() < 1e-3, "{out:?}");
     }
 
     #[test]
     fn a_start_that_is_not_finite_is_reported_as_such() {
-        let f = |_: &[f64], _: &mut [f64]| -> Unit { Ok(f64::NAN) };
-        let out = lbfgs(&[5.0], &Lbfgs::default(), f, &mut go_on).unwrap();
+        let mut f = |_: &[f64], _: &mut [f64]| -> Unit { Ok(f64::NAN) };
+        let out = lbfgs(&[5.0], &Lbfgs::default(), &mut f).unwrap();
         assert!(out.value.is_infinite());
         assert_eq!(out.stop, Stop::NoProgress);
     }
 
     #[test]
     fn adam_descends_and_stops_when_the_average_stalls() {
-        let f = |x: &[f64], g: &mut [f64]| -> Unit {
+        let mut f = |x: &[f64], g: &mut [f64]| -> Unit {
             g[0] = 2.0 * (x[0] - 3.0);
             Ok((x[0] - 3.0).powi(2))
         };
-        let out = adam(&[0.0], &Adam::default(), f, &mut go_on).unwrap();
+        let out = adam(&[0.0], &Adam::default(), &mut f).unwrap();
         assert!((out.point[0] - 3.0).abs() < 0.05, "{out:?}");
         assert_eq!(out.stop, Stop::Converged);
         assert!(out.evaluations < 1000);
@@ -205,22 +235,23 @@ mod tests {
 
     #[test]
     fn both_obey_the_callback_and_the_limit() {
-        let mut stop_at_3 = |s: &Step| {
+        let stop_at_3 = |s: &Step| {
             if s.evaluations == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let out = lbfgs(&[-1.2, 1.0], &Lbfgs::default(), rosenbrock, &mut stop_at_3).unwrap();
+        let mut watched = Watched(rosenbrock, stop_at_3);
+        let out = lbfgs(&[-1.2, 1.0], &Lbfgs::default(), &mut watched).unwrap();
         assert_eq!((out.stop, out.evaluations), (Stop::Cancelled, 3));
-        let out = adam(&[-1.2, 1.0], &Adam::default(), rosenbrock, &mut stop_at_3).unwrap();
+        let out = adam(&[-1.2, 1.0], &Adam::default(), &mut watched).unwrap();
         assert_eq!((out.stop, out.evaluations), (Stop::Cancelled, 3));
         let few = Lbfgs { evaluations: 5, ..Lbfgs::default() };
-        let out = lbfgs(&[-1.2, 1.0], &few, rosenbrock, &mut go_on).unwrap();
+        let out = lbfgs(&[-1.2, 1.0], &few, &mut rosenbrock).unwrap();
         assert_eq!((out.stop, out.evaluations), (Stop::Limit, 5));
     }
 
     #[test]
     fn errors_of_the_closure_end_the_search() {
-        let f = |_: &[f64], _: &mut [f64]| -> Result<f64, &'static str> { Err("hard") };
-        assert_eq!(lbfgs(&[0.0], &Lbfgs::default(), f, &mut go_on).unwrap_err(), "hard");
-        assert_eq!(adam(&[0.0], &Adam::default(), f, &mut go_on).unwrap_err(), "hard");
+        let mut f = |_: &[f64], _: &mut [f64]| -> Result<f64, &'static str> { Err("hard") };
+        assert_eq!(lbfgs(&[0.0], &Lbfgs::default(), &mut f).unwrap_err(), "hard");
+        assert_eq!(adam(&[0.0], &Adam::default(), &mut f).unwrap_err(), "hard");
     }
 }

@@ -36,16 +36,16 @@ const NOISE: &str = "noise.";
 /// The degrees of each term's sub-kernels; files of format 2 and 3 have those of their only term.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Degrees {
+enum SavedDegrees {
     Several(Vec<Vec<usize>>),
     One(Vec<usize>),
 }
 
-impl Degrees {
+impl SavedDegrees {
     fn of_terms(&self) -> Vec<Vec<usize>> {
         match self {
-            Degrees::Several(terms) => terms.clone(),
-            Degrees::One(only) => vec![only.clone()],
+            SavedDegrees::Several(terms) => terms.clone(),
+            SavedDegrees::One(only) => vec![only.clone()],
         }
     }
 }
@@ -55,7 +55,7 @@ struct Metadata {
     raysum: String,
     engine: String,
     config: Config,
-    degrees: Degrees,
+    degrees: SavedDegrees,
     hyperparameters: Hyperparameters,
     scaler: Scaler,
     report: FitReport,
@@ -154,7 +154,7 @@ impl Model {
             raysum: self.version.clone(),
             engine: self.engine().into(),
             config: self.config.clone(),
-            degrees: Degrees::Several(
+            degrees: SavedDegrees::Several(
                 self.projections.iter().map(|p| p.degrees().to_vec()).collect(),
             ),
             hyperparameters: self.hyperparameters.clone(),

@@ -12,7 +12,6 @@ use crate::views::Views;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
-use std::ops::ControlFlow;
 use std::str::FromStr;
 
 /// Maximum number of entries of all projections (1.6 GB).
@@ -222,7 +221,7 @@ fn energy(c: f64) -> (f64, f64) {
 fn spread(start: Matrix, pair_loss: fn(f64) -> (f64, f64)) -> Matrix {
     let (rows, columns) = (start.rows(), start.columns());
     let start = unit_rows(start);
-    let loss = |v: &[f64], gradient: &mut [f64]| -> std::result::Result<f64, Infallible> {
+    let mut loss = |v: &[f64], gradient: &mut [f64]| -> std::result::Result<f64, Infallible> {
         let norms: Vec<f64> = v.chunks(columns).map(|r| dot(r, r).sqrt()).collect();
         if norms.iter().any(|n| *n < 1e-12) {
             return Ok(f64::INFINITY);
@@ -256,7 +255,7 @@ fn spread(start: Matrix, pair_loss: fn(f64) -> (f64, f64)) -> Matrix {
         gradient_tolerance: 1e-9,
         ..Lbfgs::default()
     };
-    let Ok(outcome) = lbfgs(start.as_slice(), &options, loss, &mut |_| ControlFlow::Continue(()));
+    let Ok(outcome) = lbfgs(start.as_slice(), &options, &mut loss);
     unit_rows(Matrix::from_fn(rows, columns, |i, j| outcome.point[i * columns + j]))
 }
 

@@ -11,7 +11,7 @@ mod scaler;
 pub(crate) use power::Power;
 pub(crate) use ranks::Ranks;
 pub(crate) use rows::StandardRows;
-pub(crate) use scaler::{Scaler, Scales};
+pub(crate) use scaler::{LearnedScales, Scaler};
 
 use crate::data::MatrixRef;
 use crate::error::Result;

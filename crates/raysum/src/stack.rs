@@ -11,11 +11,13 @@ mod weights;
 
 pub use fit::StackFit;
 pub use mix::Share;
+pub use mix::cross_calibrated;
 pub use predict::StackFunctions;
 
 use crate::error::{Error, Result};
-use crate::model::{Curve, Model, Scores};
+use crate::model::{Calibration, Model, Scores};
 use crate::named;
+use crate::schema::Schema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -125,7 +127,7 @@ pub struct Stack {
     /// One at least. Names of columns, schema and target are those of the first.
     pub(crate) members: Vec<Member>,
     pub(crate) shifted: bool,
-    pub(crate) curve: Option<Arc<Curve>>,
+    pub(crate) curve: Option<Arc<Calibration>>,
     pub(crate) held_out: Option<HeldOut>,
 }
 
@@ -158,13 +160,23 @@ impl Stack {
         &self.members[0].model
     }
 
-    /// The same, to change names or schema.
-    pub fn first_mut(&mut self) -> &mut Model {
-        &mut self.members[0].model
+    /// Sets the schema of the training table. It must describe as many columns as X has.
+    pub fn set_schema(&mut self, schema: &Schema) -> Result<()> {
+        self.members[0].model.set_schema(schema.clone())
+    }
+
+    /// Names the columns of X.
+    pub fn set_column_names(&mut self, names: &[String]) -> Result<()> {
+        self.members[0].model.set_column_names(names.to_vec())
+    }
+
+    /// Names the target.
+    pub fn set_target_name(&mut self, name: &str) {
+        self.members[0].model.set_target_name(name);
     }
 
     /// The calibration of quantiles, if there is one.
-    pub fn calibration(&self) -> Option<&Curve> {
+    pub fn calibration(&self) -> Option<&Calibration> {
         self.curve.as_deref()
     }
 

@@ -33,7 +33,7 @@ enum Form {
 }
 
 /// Where a block's views and its weights are.
-struct Place {
+struct BlockRange {
     form: Form,
     rows: Range<usize>,
     weights: Range<usize>,
@@ -70,7 +70,7 @@ impl Views {
         all
     }
 
-    fn places(&self) -> impl Iterator<Item = Place> + '_ {
+    fn places(&self) -> impl Iterator<Item = BlockRange> + '_ {
         let columns = self.columns;
         self.blocks.iter().scan((0, 0), move |(row, weight), block| {
             let count = match block.form {
@@ -80,7 +80,7 @@ impl Views {
             let rows = *row..*row + block.rows;
             let weights = *weight..*weight + count;
             (*row, *weight) = (rows.end, weights.end);
-            Some(Place { form: block.form, rows, weights })
+            Some(BlockRange { form: block.form, rows, weights })
         })
     }
 
@@ -151,7 +151,7 @@ impl Views {
     }
 
     /// The block of a view, and the first of the weights that are kept of it.
-    fn place_of(&self, row: usize) -> Option<(Place, usize)> {
+    fn place_of(&self, row: usize) -> Option<(BlockRange, usize)> {
         let place = self.places().find(|place| place.rows.contains(&row))?;
         let inside = row - place.rows.start;
         let at = match place.form {
@@ -222,7 +222,7 @@ impl Views {
     /// Adds (∂/∂z)'X of some rows; `slopes` has a value per view, row by row.
     pub(crate) fn add_slopes(&mut self, slopes: &[f64], x: &Matrix) {
         let views = self.rows().max(1);
-        let places: Vec<Place> = self.places().collect();
+        let places: Vec<BlockRange> = self.places().collect();
         for place in places {
             let weights = &mut self.weights[place.weights];
             match place.form {
@@ -294,8 +294,8 @@ impl Index<(usize, usize)> for Views {
 
     fn index(&self, (row, column): (usize, usize)) -> &f64 {
         match self.place_of(row) {
-            Some((Place { form: Form::Full, .. }, at)) => &self.weights[at + column],
-            Some((Place { rows, .. }, at)) if row - rows.start == column => &self.weights[at],
+            Some((BlockRange { form: Form::Full, .. }, at)) => &self.weights[at + column],
+            Some((BlockRange { rows, .. }, at)) if row - rows.start == column => &self.weights[at],
             _ => &0.0,
         }
     }

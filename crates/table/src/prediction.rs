@@ -144,8 +144,9 @@ pub fn read_all_new(
 
 /// How tables are read for the models of one file, one per target: as the table they were fitted
 /// on, or else as one number per column, by name if there are names.
-pub fn schema_of(models: &[Model]) -> Schema {
-    let Some(model) = models.first() else {
+pub fn schema_of<'m>(models: impl IntoIterator<Item = &'m Model>) -> Schema {
+    let models: Vec<&Model> = models.into_iter().collect();
+    let Some(&model) = models.first() else {
         return Schema { named: false, width: 0, features: Vec::new(), labels: Labels::default() };
     };
     if let Some(schema) = model.schema() {
@@ -159,7 +160,7 @@ pub fn schema_of(models: &[Model]) -> Schema {
         means: vec![scale.mean],
         indicator: false,
     };
-    let target = |(k, model): (usize, &Model)| LabelColumn {
+    let target = |(k, model): (usize, &&Model)| LabelColumn {
         name: model.target_name().unwrap_or("y").into(),
         position: model.columns() + k,
         format: NumberFormat::default(),

@@ -1,16 +1,25 @@
 //! The settings of a model and of its search, as changes to a preset.
 
-use super::YesNo;
 use super::neighbors::NeighborsArgs;
 use super::ski::SkiArgs;
 use super::values::{noise_bounds, whole};
-use anyhow::anyhow;
+use super::{AUTO, YesNo};
+use anyhow::{anyhow, bail, ensure};
 use clap::Args as ClapArgs;
 use raysum::limits::{MAX_SUB_KERNELS, MIN_SUBSET_ROWS};
 use raysum::{
-    ColumnsScale, Config, ConfigPatch, Degrees, Directions, EngineChoice, Error, LengthScalePrior,
-    Noise, Optimizer, Shrinkage, SubKernel, TargetScale,
+    ColumnsScale, Config, ConfigPatch, Degrees, Directions, Effort, EngineChoice, Error,
+    LengthScalePrior, Noise, Optimizer, Shrinkage, SubKernel, TargetScale,
 };
+
+/// What is fitted.
+#[derive(Clone, Debug)]
+pub(crate) enum Recipe {
+    /// A mixture of models.
+    Auto(Effort),
+    /// One model.
+    One(Box<Config>),
+}
 
 /// Changes to a preset, and how to search.
 #[derive(Debug, ClapArgs)]
@@ -49,33 +58,19 @@ pub(crate) struct ModelArgs {
     pub(crate) learn_directions: Option<YesNo>,
 
     /// How columns are scaled: standard (to mean 0 and standard deviation 1), or ranks (by their
-    /// ranks to normal scores, for heavy tails and outliers)
-    #[arg(
-        long,
-        default_value = "standard",
-        value_name = "standard|ranks",
-        allow_hyphen_values = true
-    )]
-    pub(crate) columns_scale: ColumnsScale,
+    /// ranks to normal scores, for heavy tails and outliers) [default: standard]
+    #[arg(long, value_name = "standard|ranks", allow_hyphen_values = true)]
+    pub(crate) columns_scale: Option<ColumnsScale>,
 
     /// How the target is scaled: none (to mean 0 and standard deviation 1), or yeo-johnson (by a power, or
-    /// the logarithm of a target above 0, for skewed targets)
-    #[arg(
-        long,
-        default_value = "none",
-        value_name = "none|yeo-johnson",
-        allow_hyphen_values = true
-    )]
-    pub(crate) target_scale: TargetScale,
+    /// the logarithm of a target above 0, for skewed targets) [default: none]
+    #[arg(long, value_name = "none|yeo-johnson", allow_hyphen_values = true)]
+    pub(crate) target_scale: Option<TargetScale>,
 
     /// Noise: constant, or columns (its level depends on the columns, and a second model predicts it)
-    #[arg(
-        long,
-        default_value = "constant",
-        value_name = "constant|columns",
-        allow_hyphen_values = true
-    )]
-    pub(crate) noise: Noise,
+    /// [default: constant]
+    #[arg(long, value_name = "constant|columns", allow_hyphen_values = true)]
+    pub(crate) noise: Option<Noise>,
 
     /// Prior of the length-scales: flat, or log-normal, around a value that grows with the square root of
     /// the number of columns [default: flat for the paper's models, log-normal for the others and for sums]
@@ -106,9 +101,9 @@ pub(crate) struct ModelArgs {
     )]
     pub(crate) subset: Option<u64>,
 
-    /// Optimiser: lbfgs, or adam (the paper's recipe, slower)
-    #[arg(long, default_value = "lbfgs", allow_hyphen_values = true)]
-    pub(crate) optimizer: Optimizer,
+    /// Optimiser: lbfgs, or adam (the paper's recipe, slower) [default: lbfgs]
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) optimizer: Option<Optimizer>,
 
     /// Maximum number of evaluations of the likelihood per start [default: 200, 1000 with adam, 800 for learned
     /// directions]
@@ -118,19 +113,15 @@ pub(crate) struct ModelArgs {
     pub(crate) max_evaluations: Option<u32>,
 
     /// Starting points of the search; the one with the highest marginal likelihood is kept. A search in
-    /// stages compares them on the rows of the next stage
-    #[arg(
-        long, default_value_t = 1, value_name = "N", value_parser = whole(1, u32::MAX),
-        allow_hyphen_values = true
-    )]
-    pub(crate) starts: u32,
+    /// stages compares them on the rows of the next stage [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole(1, u32::MAX), allow_hyphen_values = true)]
+    pub(crate) starts: Option<u32>,
 
-    /// Range of the noise variance, relative to the target's variance
+    /// Range of the noise variance, relative to the target's variance [default: 1e-4,10]
     #[arg(
-        long, value_name = "LOW,HIGH", default_value = "1e-4,10", value_parser = noise_bounds,
-        allow_hyphen_values = true
+        long, value_name = "LOW,HIGH", value_parser = noise_bounds, allow_hyphen_values = true
     )]
-    pub(crate) noise_bounds: (f64, f64),
+    pub(crate) noise_bounds: Option<(f64, f64)>,
 
     /// Seed of everything random
     #[arg(
@@ -146,8 +137,24 @@ pub(crate) struct ModelArgs {
 }
 
 impl ModelArgs {
+    /// What is fitted: one model with the given changes, or a mixture, which takes none.
+    pub(crate) fn recipe(&self, model: &str, effort: Option<Effort>) -> anyhow::Result<Recipe> {
+        if model != AUTO {
+            ensure!(effort.is_none(), "--effort is that of --model auto, not of {model}");
+            return Ok(Recipe::One(Box::new(self.config(model)?)));
+        }
+        let patch = ConfigPatch { seed: None, ..self.patch() };
+        match patch.first_given() {
+            Some(setting) => bail!(
+                "--model auto chooses by itself; leave --{} out, or name a model",
+                setting.replace('_', "-")
+            ),
+            None => Ok(Recipe::Auto(effort.unwrap_or_default())),
+        }
+    }
+
     /// The preset with the given changes.
-    pub(crate) fn config(&self, preset: &str) -> anyhow::Result<Config> {
+    fn config(&self, preset: &str) -> anyhow::Result<Config> {
         self.patch().resolve(preset).map_err(|error| match error {
             Error::EngineSetting { setting, engine } => {
                 let option = setting.replace('_', "-");
@@ -165,19 +172,19 @@ impl ModelArgs {
             ard: self.ard.map(YesNo::is_yes),
             learn_weights: self.learn_weights.map(YesNo::is_yes),
             learn_directions: self.learn_directions.map(YesNo::is_yes),
-            columns_scale: Some(self.columns_scale),
-            target_scale: Some(self.target_scale),
-            noise: Some(self.noise),
+            columns_scale: self.columns_scale,
+            target_scale: self.target_scale,
+            noise: self.noise,
             prior: self.length_scale_prior,
             shrinkage: self.shrinkage,
             engine: self.engine,
             neighbors: self.neighbors.neighbors,
             prediction_neighbors: self.neighbors.prediction_neighbors,
-            optimizer: Some(self.optimizer),
+            optimizer: self.optimizer,
             subset: self.subset.map(|rows| rows as usize),
             max_evaluations: self.max_evaluations.map(|n| n as usize),
-            starts: Some(self.starts),
-            noise_bounds: Some(self.noise_bounds),
+            starts: self.starts,
+            noise_bounds: self.noise_bounds,
             seed: Some(self.seed),
             ..self.ski.patch()
         }
@@ -193,7 +200,8 @@ fn ones(j: &str) -> Result<Degrees, String> {
 mod tests {
     use super::super::{Args, Command};
     use super::*;
-    use clap::Parser;
+    use clap::{CommandFactory, Parser};
+    use raysum::limits::{MAX_DENSE_ROWS, MIN_GRID_POINTS, written};
     use raysum::{LengthScales, SkiOptions};
 
     fn config(words: &str) -> Config {
@@ -203,9 +211,24 @@ mod tests {
         fit.settings.config(&fit.model).unwrap()
     }
 
+    /// Doc comments cannot name constants.
+    #[test]
+    fn the_limits_in_the_help_are_those_of_the_library() {
+        let args = Args::command();
+        let help = |option: &str| {
+            let fit = args.find_subcommand("fit").unwrap();
+            let found = fit.get_arguments().find(|argument| argument.get_long() == Some(option));
+            found.and_then(|argument| argument.get_help()).unwrap().to_string()
+        };
+        let rows = format!("up to {} rows", written(MAX_DENSE_ROWS));
+        assert!(help("engine").contains(&rows), "{}", help("engine"));
+        let points = format!("from {MIN_GRID_POINTS} ");
+        assert!(help("grid").contains(&points), "{}", help("grid"));
+    }
+
     #[test]
     fn every_setting_reaches_the_configuration() {
-        assert_eq!(config(""), Config::default());
+        assert_eq!(config("--model dpa-ard"), Config::default());
         let c = config(
             "--model rpa-1 --degrees 2x1,1x3 --kernel imq --directions sphere --ard yes \
              --learn-weights no --columns-scale ranks --target-scale yeo-johnson --noise columns \
@@ -242,8 +265,8 @@ mod tests {
         let learned = config("--model dpa --learn-directions yes");
         assert_eq!(learned, config("--model ppr"));
         assert_eq!(config("--model rpa-1-ski"), config("--model rpa-1 --engine ski"));
-        assert_eq!(config("-J d").terms[0].degrees, "dx1".parse().unwrap());
-        assert_eq!(config("-J 7").terms[0].degrees, "7x1".parse().unwrap());
+        assert_eq!(config("--model dpa-ard -J d").terms[0].degrees, "dx1".parse().unwrap());
+        assert_eq!(config("--model dpa-ard -J 7").terms[0].degrees, "7x1".parse().unwrap());
         config("--model gam --ard no --learn-directions yes");
     }
 }

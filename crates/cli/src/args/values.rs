@@ -36,11 +36,6 @@ pub(super) fn open_unit(text: &str) -> Result<f64, String> {
     bounded(text, "must be between 0 and 1", |value| value > 0.0 && value < 1.0)
 }
 
-/// The share of the rows to hold out.
-pub(super) fn share(text: &str) -> Result<f64, String> {
-    bounded(text, "must be from 0 to 0.9", |value| (0.0..=0.9).contains(&value))
-}
-
 /// The bounds of the noise variance.
 pub(super) fn noise_bounds(text: &str) -> Result<(f64, f64), String> {
     let number = |part: &str| part.trim().parse::<f64>().ok();

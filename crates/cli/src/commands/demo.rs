@@ -1,19 +1,17 @@
 //! `raysum demo`: fit, score, save, predict and plot a bundled table.
 
 use super::{Voice, fit};
-use crate::args::DemoArgs;
+use crate::args::{AUTO, DemoArgs};
 use crate::picture::{self, Held};
-use crate::score::Scores;
-use crate::{baseline, describe, interrupt, output, splits, style, tables};
+use crate::{baseline, describe, held_out, interrupt, output, splits, style, tables};
 use anyhow::{Context, Result};
-use raysum::{Config, Model, Prediction};
+use raysum::{Effort, Prediction, Scores, Stack, StackFit};
 use raysum_table::{CsvOptions, InputPath, TableFile, TrainingOptions, TrainingTable};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 const CARS: &str = include_str!("../../data/cars.csv");
 const TARGET: &str = "mpg";
-const MODEL: &str = "dpa-ard";
 const HOLDOUT: f64 = 0.2;
 const LEVEL: f64 = 0.95;
 
@@ -36,7 +34,7 @@ pub(super) fn run(args: &DemoArgs, voice: Voice) -> Result<()> {
 /// A model fitted on four fifths of the rows, with its predictions and those of baselines for the
 /// rest.
 struct Demo {
-    model: Model,
+    stack: Stack,
     truth: Vec<f64>,
     prediction: Prediction,
     scores: Vec<(&'static str, Scores)>,
@@ -50,10 +48,10 @@ impl Demo {
         let (y, truth) = (&labels.targets[0], truth.targets[0].clone());
         let groups = table.schema.groups();
         let data = labels.dataset(x, 0..1)?.grouped(&groups)?;
-        let mut model = Config::preset(MODEL)?.fit(&data)?;
-        fit::attach(&mut model, MODEL, table, 0)?;
-        let prediction = model.predict(x_new)?;
-        let unit = model.target_scale().std;
+        let mut stack = StackFit::auto(Effort::Normal).run(&data)?.swap_remove(0);
+        fit::attach(&mut stack, table, 0)?;
+        let prediction = stack.predict(x_new)?;
+        let unit = stack.first().target_scale().std;
         let score = |p: &Prediction| -> Result<Scores> {
             Ok(Scores::standardised(&truth, p, unit)?.in_units(unit))
         };
@@ -62,7 +60,7 @@ impl Demo {
             ("linear", score(&baseline::linear(x, y, x_new)?)?),
             ("raysum", score(&prediction)?),
         ];
-        Ok(Self { model, truth, prediction, scores })
+        Ok(Self { stack, truth, prediction, scores })
     }
 
     fn write(&self, folder: &Path) -> Result<Vec<(PathBuf, &'static str)>> {
@@ -72,7 +70,7 @@ impl Demo {
             (folder.join("predictions.csv"), "held-out rows with their 95 % intervals"),
             (folder.join("cars.svg"), "the picture"),
         ];
-        interrupt::whole(|| self.model.save(&files[1].0))?;
+        interrupt::whole(|| self.stack.save(&files[1].0))?;
         let (lower, upper) = self.prediction.interval(LEVEL)?;
         let std = self.prediction.std();
         output::write(&files[2].0, |out| -> std::io::Result<()> {
@@ -85,17 +83,17 @@ impl Demo {
         })?;
         let held =
             Held { target: TARGET, truth: &self.truth, prediction: &self.prediction, level: LEVEL };
-        let svg = picture::draw(&held, &self.model)?;
+        let svg = picture::draw(&held, &self.stack)?;
         output::write(&files[3].0, |out| out.write_all(svg.as_bytes()))?;
         Ok(files)
     }
 
     fn json(&self, files: &[(PathBuf, &str)]) -> serde_json::Value {
         json!({
-            "model": MODEL,
-            "engine": self.model.engine(),
-            "n": self.model.report().rows,
-            "d": self.model.columns(),
+            "model": AUTO,
+            "n": self.stack.rows(),
+            "d": self.stack.columns(),
+            "members": held_out::members_json(&self.stack),
             "holdout_rows": self.truth.len(),
             "scores": self.scores.iter().map(|(n, s)| (n.to_string(), json!(s))).collect::<serde_json::Map<_, _>>(),
             "files": files.iter().map(|(path, _)| path.display().to_string()).collect::<Vec<_>>(),
@@ -120,8 +118,10 @@ impl Demo {
             ]);
         }
         text += &style::columns(&rows);
-        text += "\nWhat the fitted model goes by:\n";
-        text += &describe::relevance(&self.model, 6);
+        text += "\nWhat the fitted model is mixed from:\n";
+        text += &held_out::members(&self.stack);
+        text += "\nWhat it goes by:\n";
+        text += &describe::relevance(self.stack.first(), &self.stack.relevance(), 6);
         text += "\nWritten:\n";
         let rows: Vec<Vec<String>> = files
             .iter()

@@ -1,16 +1,15 @@
 //! `raysum evaluate`: cross-validation of one or more models on one table.
 
-use super::{Voice, fit};
-use crate::args::EvaluateArgs;
+use super::Voice;
+use crate::args::{EvaluateArgs, Recipe};
 use crate::progress::Reporter;
 use crate::resolve::EvaluateJob;
-use crate::score::Scores;
 use crate::splits::{self, Split};
 use crate::{output, style, tables};
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use raysum::limits::MAX_DENSE_ROWS;
-use raysum::{Config, Standard, available_memory};
+use raysum::{Intervals, Prediction, Scores, Stack, StackFit, Standard, available_memory};
 use raysum_table::{TrainingTable, target_names};
 use serde_json::{Value, json};
 use std::sync::Mutex;
@@ -36,8 +35,8 @@ pub(super) fn run(args: &EvaluateArgs, voice: Voice) -> Result<()> {
     );
     let plan = Plan { folds, repeats: job.repeats };
     let mut lines = Vec::new();
-    for (name, config) in &job.models {
-        let results = cross_validate(name, config, &table, plan, voice)?;
+    for (name, recipe) in &job.models {
+        let results = cross_validate((name, recipe), &job, &table, plan, voice)?;
         let summary = Summary::new(name, &results, &job, &table);
         if voice.json {
             output::print_json(&summary.json)?;
@@ -82,17 +81,21 @@ impl Plan {
 
 /// The result of one fold.
 struct FoldResult {
+    truth: Vec<f64>,
+    prediction: Prediction,
+    /// The standard deviation of the target in the training rows.
+    unit: f64,
     standardised: Scores,
     units: Scores,
     seconds: f64,
     evaluations: usize,
-    engine: &'static str,
+    engine: String,
 }
 
 /// Fits and scores every split; splits run in parallel, since small fits leave cores idle.
 fn cross_validate(
-    name: &str,
-    config: &Config,
+    (name, recipe): (&str, &Recipe),
+    job: &EvaluateJob<'_>,
     table: &TrainingTable,
     plan: Plan,
     voice: Voice,
@@ -100,11 +103,10 @@ fn cross_validate(
     let reporter = Mutex::new(Reporter::new(name, voice));
     let done = AtomicUsize::new(0);
     let one = |index: usize| {
-        let (repeat, split) = plan.split(index, table.rows(), config.seed);
+        let (repeat, split) = plan.split(index, table.rows(), job.seed);
         // Every repeat draws its own directions, as it draws its own folds.
-        let mut config = config.clone();
-        config.seed = config.seed.wrapping_add(u64::from(repeat));
-        let result = one_fold(&config, table, &split);
+        let seed = job.seed.wrapping_add(u64::from(repeat));
+        let result = one_fold(recipe, job.intervals, seed, table, &split);
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         if let Ok(mut reporter) = reporter.lock() {
             reporter.part(done, plan.len());
@@ -120,7 +122,31 @@ fn cross_validate(
     if let Ok(reporter) = reporter.into_inner() {
         reporter.finish();
     }
-    Ok(groups?.into_iter().flatten().collect())
+    let mut results: Vec<FoldResult> = groups?.into_iter().flatten().collect();
+    if matches!(recipe, Recipe::One(_)) && job.intervals == Intervals::Calibrated {
+        results.chunks_mut(plan.folds).try_for_each(calibrate)?;
+    }
+    Ok(results)
+}
+
+/// Calibrates the predictions of each fold by the errors of the others.
+fn calibrate(folds: &mut [FoldResult]) -> Result<()> {
+    let each = folds.iter().map(|fold| (fold.truth.clone(), fold.prediction.clone()));
+    let calibrated = raysum::cross_calibrated(each.collect())?;
+    for (fold, prediction) in folds.iter_mut().zip(calibrated) {
+        fold.prediction = prediction;
+        fold.score()?;
+    }
+    Ok(())
+}
+
+impl FoldResult {
+    /// Scores the prediction.
+    fn score(&mut self) -> Result<()> {
+        self.standardised = Scores::standardised(&self.truth, &self.prediction, self.unit)?;
+        self.units = self.standardised.in_units(self.unit);
+        Ok(())
+    }
 }
 
 /// Number of parallel fits for which there is memory if all of them use the dense engine; `None` if
@@ -136,22 +162,43 @@ fn side_by_side(rows: usize) -> Option<usize> {
     (room < rayon::current_num_threads()).then_some(room)
 }
 
-fn one_fold(config: &Config, table: &TrainingTable, split: &Split) -> Result<FoldResult> {
+fn one_fold(
+    recipe: &Recipe,
+    intervals: Intervals,
+    seed: u64,
+    table: &TrainingTable,
+    split: &Split,
+) -> Result<FoldResult> {
     let (x, labels) = split.train(table);
     let (x_new, truth) = split.test(table);
+    let data = labels.dataset(x, 0..1)?;
     let started = Instant::now();
-    let model = config.fit(&labels.dataset(x, 0..1)?)?;
+    let stack: Stack = match recipe {
+        Recipe::Auto(effort) => {
+            let fit = StackFit::auto(*effort).seed(seed).intervals(intervals);
+            fit.run(&data)?.swap_remove(0)
+        }
+        Recipe::One(config) => {
+            let mut config = config.clone();
+            config.seed = seed;
+            config.fit(&data)?.into()
+        }
+    };
     let seconds = started.elapsed().as_secs_f64();
-    let prediction = fit::predict(&model, x_new, truth.noise.as_deref())?;
-    let unit = model.target_scale().std;
-    let standardised = Scores::standardised(&truth.targets[0], &prediction, unit)?;
-    Ok(FoldResult {
-        standardised,
-        units: standardised.in_units(unit),
-        seconds,
-        evaluations: model.report().evaluations,
-        engine: model.engine(),
-    })
+    let prediction = match &truth.noise {
+        Some(noise) => stack.predict_with_noise(x_new, noise)?,
+        None => stack.predict(x_new)?,
+    };
+    let unit = stack.first().target_scale().std;
+    let truth = truth.targets[0].clone();
+    let standardised = Scores::standardised(&truth, &prediction, unit)?;
+    let evaluations = stack.members().iter().map(|m| m.model.report().evaluations).sum();
+    let engine = match stack.single() {
+        Some(model) => model.engine().to_string(),
+        None => format!("{} members", stack.members().len()),
+    };
+    let units = standardised.in_units(unit);
+    Ok(FoldResult { truth, prediction, unit, standardised, units, seconds, evaluations, engine })
 }
 
 /// Means over folds, as text and as JSON.
@@ -175,7 +222,7 @@ impl Summary {
             Standard::of(&all(pick)).std * (n / (n - 1.0).max(1.0)).sqrt()
         };
         let rmse = |r: &FoldResult| r.standardised.rmse;
-        let engine = results.first().map_or("", |r| r.engine);
+        let engine = results.first().map_or("", |r| r.engine.as_str());
         let json = json!({
             "model": name,
             "n": table.rows(),
@@ -186,7 +233,9 @@ impl Summary {
             "rmse_sd": sd(rmse),
             "nlpd_mean": mean(|r| r.standardised.nlpd),
             "nlpd_sd": sd(|r| r.standardised.nlpd),
+            "mae_mean": mean(|r| r.standardised.mae),
             "crps_mean": mean(|r| r.standardised.crps),
+            "width95": mean(|r| r.standardised.width95),
             "coverage95": mean(|r| r.standardised.coverage95),
             "rmse_mean_units": mean(|r| r.units.rmse),
             "rmse_sd_units": sd(|r| r.units.rmse),

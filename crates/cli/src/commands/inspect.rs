@@ -1,23 +1,96 @@
 //! `raysum inspect`: describes a model file.
 
-use crate::args::InspectArgs;
+use crate::args::{AUTO, InspectArgs};
 use crate::program::Voice;
-use crate::{describe, output, style};
+use crate::{describe, held_out, output, style};
 use anyhow::Result;
-use raysum::{LengthScales, Model, Projections, Shape, TermHyperparameters};
+use raysum::{LengthScales, Model, Projections, Shape, Stack, TermHyperparameters};
 use serde_json::{Value, json};
 
+/// Probabilities of intervals whose calibration is shown.
+const LEVELS: [f64; 5] = [0.5, 0.8, 0.9, 0.95, 0.99];
+
 pub(super) fn run(args: &InspectArgs, voice: Voice) -> Result<()> {
-    let models = Model::load_all(&args.model)?;
-    for (k, model) in models.iter().enumerate() {
+    let stacks = Stack::load_all(&args.model)?;
+    for (k, stack) in stacks.iter().enumerate() {
         if voice.json {
-            output::print_json(&to_json(model))?;
+            output::print_json(&stack_json(stack))?;
         } else {
             let gap = if k == 0 { "" } else { "\n" };
-            output::print_line(&format!("{gap}{}", text(model).trim_end()))?;
+            output::print_line(&format!("{gap}{}", stack_text(stack).trim_end()))?;
         }
     }
     Ok(())
+}
+
+/// One model with its calibration, or the members of a mixture.
+fn stack_json(stack: &Stack) -> Value {
+    let first = stack.first();
+    let mut value = match stack.single() {
+        Some(model) => to_json(model),
+        None => json!({
+            "model": AUTO,
+            "target": first.target_name(),
+            "n": stack.rows(),
+            "d": stack.columns(),
+            "columns": first.column_names(),
+            "table": first.schema(),
+            "relevance": relevance(first, &stack.relevance()),
+            "raysum": first.version(),
+            "format": raysum::FORMAT,
+        }),
+    };
+    if let Value::Object(fields) = &mut value {
+        fields.insert("members".into(), held_out::members_json(stack).into());
+        fields.insert("held_out".into(), stack.held_out().map(held_out::to_json).into());
+        let widths = stack.calibration().map(|calibration| {
+            LEVELS.map(|level| json!({"level": level, "widening": calibration.widening(level)}))
+        });
+        fields.insert("calibration".into(), json!(widths));
+    }
+    value
+}
+
+fn stack_text(stack: &Stack) -> String {
+    let mut text = match stack.single() {
+        Some(model) => text(model),
+        None => {
+            let first = stack.first();
+            let row = |name: &str, value: String| vec![name.to_string(), value];
+            let rows = stack.members().iter().any(|member| member.model.keeps_rows());
+            let holds = if rows { "yes" } else { "no" };
+            let all = [
+                row("model", AUTO.into()),
+                row("target", describe::target(first)),
+                row("rows", stack.rows().to_string()),
+                row("columns", stack.columns().to_string()),
+                row("holds its training rows", holds.into()),
+                row("made by raysum", first.version().into()),
+            ];
+            let shares = stack.relevance();
+            style::columns(&all)
+                + &held_out::members(stack)
+                + "relevance of the columns:\n"
+                + &describe::relevance(first, &shares, usize::MAX)
+        }
+    };
+    if let Some(found) = stack.held_out() {
+        text += &format!("{}, in the target's units:\n", held_out::how(found));
+        text += &held_out::table(found);
+    }
+    if let Some(calibration) = stack.calibration() {
+        text += &format!(
+            "calibration: errors of held-out rows are κ = {} times what the model expects; \
+             intervals are wider than normal ones of that size by the factors\n",
+            style::number(stack.members()[0].share.inflation)
+        );
+        let rows = LEVELS.map(|level| {
+            let factor = style::number(calibration.widening(level));
+            vec![format!("{:.0} %", 100.0 * level), factor]
+        });
+        text += &style::columns(&rows);
+    }
+    text
 }
 
 fn preset(model: &Model) -> &str {
@@ -79,7 +152,7 @@ fn text(model: &Model) -> String {
     let mut rows = vec![
         row("model", preset(model).into()),
         row("engine", describe::engine(model)),
-        row("target", model.target_name().unwrap_or("(not recorded)").into()),
+        row("target", describe::target(model)),
         row("training rows", model.report().rows.to_string()),
         row("columns", model.columns().to_string()),
         row("scale of columns", c.columns_scale.name().into()),
@@ -131,7 +204,7 @@ fn text(model: &Model) -> String {
     text += &describe::unconverged(model);
     text += &describe::rough(model);
     text += "relevance of the columns:\n";
-    text += &describe::relevance(model, usize::MAX);
+    text += &describe::relevance(model, model.relevance(), usize::MAX);
     text += &describe::noise_relevance(model, usize::MAX);
     text
 }

@@ -4,30 +4,34 @@ use crate::args::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
 use crate::program::Voice;
 use crate::{interrupt, output, tables};
 use anyhow::{Context, Result, anyhow, ensure};
-use raysum::{Error, Model, Part};
+use raysum::{Error, Part, Stack};
 use raysum_table::TrainingTable;
 use serde_json::json;
 use std::path::{Path, PathBuf};
+
+/// What a mixture of models does not have.
+const SHARDS: &str = "statistics of shards";
 
 pub(super) fn update(args: &UpdateArgs, voice: Voice) -> Result<()> {
     let to = args.output.as_deref().unwrap_or(&args.rows.model);
     // The output may replace the model, but not the rows.
     output::check(to, args.rows.tables())?;
-    let (mut models, table) = read(&args.rows, voice)?;
-    for (k, model) in models.iter_mut().enumerate() {
+    let (mut stacks, table) = read(&args.rows, voice)?;
+    for (k, stack) in stacks.iter_mut().enumerate() {
         let data = table.labels.dataset(&table, k..k + 1)?;
-        let changed = if args.remove { model.remove(&data) } else { model.update(&data) };
+        let changed = if args.remove { stack.remove(&data) } else { stack.update(&data) };
         changed.with_context(|| args.rows.data.display().to_string())?;
     }
     let rows = table.rows();
-    save(&models, to, voice, if args.remove { "rows_removed" } else { "rows_added" }, rows)
+    save(&stacks, to, voice, if args.remove { "rows_removed" } else { "rows_added" }, rows)
 }
 
 pub(super) fn stats(args: &StatsArgs, voice: Voice) -> Result<()> {
     output::check(&args.output, args.rows.tables().chain([args.rows.model.as_path()]))?;
-    let (models, table) = read(&args.rows, voice)?;
-    let mut parts = Vec::with_capacity(models.len());
-    for (k, model) in models.iter().enumerate() {
+    let (stacks, table) = read(&args.rows, voice)?;
+    let mut parts = Vec::with_capacity(stacks.len());
+    for (k, stack) in stacks.iter().enumerate() {
+        let model = stack.require_single(SHARDS)?;
         parts.push(model.part(&table.labels.dataset(&table, k..k + 1)?)?);
     }
     interrupt::whole(|| Part::save_all(&parts, &args.output))?;
@@ -47,18 +51,19 @@ pub(super) fn stats(args: &StatsArgs, voice: Voice) -> Result<()> {
 pub(super) fn merge(args: &MergeArgs, voice: Voice) -> Result<()> {
     let inputs = args.parts.iter().chain([&args.model]);
     output::check(&args.output, inputs.map(PathBuf::as_path))?;
-    let mut models = Model::load_all(&args.model)?;
-    let mut by_target: Vec<Vec<Part>> = vec![Vec::new(); models.len()];
+    let mut stacks = Stack::load_all(&args.model)?;
+    let mut by_target: Vec<Vec<Part>> = vec![Vec::new(); stacks.len()];
     let mut rows = 0;
     for path in &args.parts {
         let parts = Part::load_all(path)?;
-        let (found, expected) = (parts.len(), models.len());
+        let (found, expected) = (parts.len(), stacks.len());
         let path = path.display();
         ensure!(found == expected, "{path}: {found} targets, but the model has {expected}");
         rows += parts.first().map_or(0, Part::rows) as usize;
         by_target.iter_mut().zip(parts).for_each(|(own, part)| own.push(part));
     }
-    for (model, parts) in models.iter_mut().zip(&by_target) {
+    for (stack, parts) in stacks.iter_mut().zip(&by_target) {
+        let model = stack.require_single_mut(SHARDS)?;
         let merged = match (args.only_parts, args.allow_duplicates) {
             (false, false) => model.merge(parts),
             (false, true) => model.merge_repeated(parts),
@@ -67,7 +72,7 @@ pub(super) fn merge(args: &MergeArgs, voice: Voice) -> Result<()> {
         };
         merged.map_err(|error| by_name(error, &args.parts))?;
     }
-    save(&models, &args.output, voice, "rows_added", rows)
+    save(&stacks, &args.output, voice, "rows_added", rows)
 }
 
 /// An error about one of several shards, with the names of their files.
@@ -91,17 +96,17 @@ fn by_name(error: Error, files: &[PathBuf]) -> anyhow::Error {
     }
 }
 
-fn read(args: &RowsArgs, voice: Voice) -> Result<(Vec<Model>, TrainingTable)> {
+fn read(args: &RowsArgs, voice: Voice) -> Result<(Vec<Stack>, TrainingTable)> {
     let job = args.resolve();
-    let models = Model::load_all(job.model)?;
-    let table = tables::more_rows(&job, &models)?;
+    let stacks = Stack::load_all(job.model)?;
+    let table = tables::more_rows(&job, &stacks)?;
     voice.notes(&table.notes);
-    Ok((models, table))
+    Ok((stacks, table))
 }
 
-fn save(models: &[Model], to: &Path, voice: Voice, what: &str, changed: usize) -> Result<()> {
-    interrupt::whole(|| Model::save_all(models, to))?;
-    let rows = models[0].report().rows;
+fn save(stacks: &[Stack], to: &Path, voice: Voice, what: &str, changed: usize) -> Result<()> {
+    interrupt::whole(|| Stack::save_all(stacks, to))?;
+    let rows = stacks[0].rows();
     let to = to.display();
     if voice.json {
         let line = json!({what: changed, "n": rows, "output": to.to_string()});

@@ -1,10 +1,11 @@
 //! `raysum predict`: mean, std, lower and upper for each row of a table, for each target.
 
-use super::{Voice, fit, streamed};
+use super::{Voice, streamed};
 use crate::args::PredictArgs;
 use crate::describe;
 use anyhow::Result;
-use raysum::Model;
+use raysum::{Prediction, Stack};
+use raysum_table::NewRows;
 
 /// The results for each row and target.
 const COLUMNS: [&str; 4] = ["mean", "std", "lower", "upper"];
@@ -17,29 +18,33 @@ const FAR: f64 = 1.0;
 
 pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {
     let job = args.resolve(voice.json)?;
-    let models = Model::load_all(job.model)?;
-    let names = names(&models, args.gradient);
+    let stacks = Stack::load_all(job.model)?;
+    let names = names(&stacks, args);
     let mut outside = 0;
-    streamed::run(&job, &models, &names, voice, |rows, chunk| {
+    streamed::run(&job, &stacks, &names, voice, |rows, chunk| {
         let mut names = names.iter();
         let mut add = |values: Vec<f64>| {
             if let Some(name) = names.next() {
                 chunk.add(name.clone(), &rows.kept, values);
             }
         };
-        for model in &models {
-            let p = fit::predict(model, &rows.x, rows.noise_std.as_deref())?;
+        for stack in &stacks {
+            let p = predict(stack, rows)?;
             let (lower, upper) = p.interval(args.level)?;
-            let std = p.std();
-            [p.mean, std, lower, upper].into_iter().for_each(&mut add);
+            for values in [p.mean.clone(), p.std(), lower, upper] {
+                add(values);
+            }
+            for probability in &args.quantiles {
+                add(p.quantile(*probability)?);
+            }
         }
         // All targets were fitted on the same rows.
-        let extrapolation = models[0].extrapolation(&rows.x)?;
+        let extrapolation = stacks[0].extrapolation(&rows.x)?;
         outside += extrapolation.iter().filter(|distance| **distance > FAR).count();
         add(extrapolation);
-        for model in models.iter().filter(|_| args.gradient) {
-            let slopes = model.mean_gradient(&rows.x)?;
-            for column in 0..model.columns() {
+        for stack in stacks.iter().filter(|_| args.gradient) {
+            let slopes = stack.mean_gradient(&rows.x)?;
+            for column in 0..stack.columns() {
                 add((0..slopes.rows()).map(|i| slopes[(i, column)]).collect());
             }
         }
@@ -56,14 +61,26 @@ pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {
     Ok(())
 }
 
+/// The prediction of rows whose noise may be known.
+fn predict(stack: &Stack, rows: &NewRows) -> raysum::Result<Prediction> {
+    match &rows.noise_std {
+        Some(noise_std) => stack.predict_with_noise(&rows.x, noise_std),
+        None => stack.predict(&rows.x),
+    }
+}
+
 /// The names of the columns.
-fn names(models: &[Model], gradient: bool) -> Vec<String> {
-    let mark = |model| describe::mark(model, models.len());
-    let of_target = |model| COLUMNS.map(|what| format!("{}{what}", mark(model)));
-    let mut names: Vec<String> = models.iter().flat_map(of_target).collect();
+fn names(stacks: &[Stack], args: &PredictArgs) -> Vec<String> {
+    let mut names = Vec::new();
+    for stack in stacks {
+        let mark = describe::mark(stack.first(), stacks.len());
+        names.extend(COLUMNS.map(|what| format!("{mark}{what}")));
+        names.extend(args.quantiles.iter().map(|p| format!("{mark}q{p}")));
+    }
     names.push(EXTRAPOLATION.into());
-    for model in models.iter().filter(|_| gradient) {
-        let slope = |column| format!("{}slope_of_mean:{}", mark(model), model.column_name(column));
+    for stack in stacks.iter().filter(|_| args.gradient) {
+        let (model, mark) = (stack.first(), describe::mark(stack.first(), stacks.len()));
+        let slope = |column| format!("{mark}slope_of_mean:{}", model.column_name(column));
         names.extend((0..model.columns()).map(slope));
     }
     names

@@ -4,23 +4,23 @@ use super::{Voice, streamed};
 use crate::args::SampleArgs;
 use crate::describe;
 use anyhow::Result;
-use raysum::Model;
+use raysum::Stack;
 
 pub(super) fn run(args: &SampleArgs, voice: Voice) -> Result<()> {
     let job = args.resolve(voice.json)?;
-    let models = Model::load_all(job.model)?;
+    let stacks = Stack::load_all(job.model)?;
     let count = args.functions as usize;
     let (mut drawn, mut names) = (Vec::new(), Vec::new());
-    for model in &models {
+    for stack in &stacks {
         drawn.push(if args.prior {
-            model.prior_functions(count, args.seed)?
+            stack.prior_functions(count, args.seed)?
         } else {
-            model.functions(count, args.seed)?
+            stack.functions(count, args.seed)?
         });
-        let mark = describe::mark(model, models.len());
+        let mark = describe::mark(stack.first(), stacks.len());
         names.extend((0..count).map(|s| format!("{mark}sample_{s}")));
     }
-    streamed::run(&job, &models, &names, voice, |rows, chunk| {
+    streamed::run(&job, &stacks, &names, voice, |rows, chunk| {
         let mut names = names.iter().cloned();
         for functions in &drawn {
             let values = functions.evaluate(&rows.x)?;

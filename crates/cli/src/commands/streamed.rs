@@ -5,7 +5,7 @@ use crate::program::Voice;
 use crate::resolve::AnswerJob;
 use crate::{output, tables};
 use anyhow::{Result, ensure};
-use raysum::Model;
+use raysum::Stack;
 use raysum_table::{AnswerChunk, NewRows, TableWriter, escaped};
 
 /// Maximum number of results that are computed at a time: a few times 32 MB.
@@ -14,7 +14,7 @@ const NUMBERS: usize = 4_000_000;
 /// Writes columns with these names, whose values `answer` computes for the rows of a table.
 pub(super) fn run(
     job: &AnswerJob<'_>,
-    models: &[Model],
+    stacks: &[Stack],
     names: &[String],
     voice: Voice,
     mut answer: impl FnMut(&NewRows, &mut AnswerChunk) -> Result<()>,
@@ -29,7 +29,7 @@ pub(super) fn run(
             answer(&rows, &mut chunk)?;
             writer.write(&chunk)
         };
-        notes = tables::new_rows(job, models, start, |rows| {
+        notes = tables::new_rows(job, stacks, start, |rows| {
             if rows.rows <= most {
                 return write(rows);
             }

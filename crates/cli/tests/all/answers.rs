@@ -23,11 +23,11 @@ fn holdout(folder: &Folder, line: &str) -> serde_json::Value {
 #[test]
 fn many_columns_of_few_rows_are_predicted_with_intervals_that_hold() {
     let folder = Folder::with("t.csv", sum_of_columns(150, 40, 5, 1.5, 1));
-    let found = holdout(&folder, "fit t.csv -t y --holdout 0.4");
+    let found = holdout(&folder, "fit t.csv -t y --held-out no.4");
     assert!(number(&found, "holdout_coverage95") >= 0.85, "{found}");
     // Ridge regression has about 0.7 here, a constant 1.
     assert!(number(&found, "holdout_rmse_standardised") < 0.85, "{found}");
-    let paper = holdout(&folder, "fit t.csv -t y --holdout 0.4 --shrinkage none");
+    let paper = holdout(&folder, "fit t.csv -t y --held-out no.4 --shrinkage none");
     assert!(number(&paper, "holdout_coverage95") < 0.7, "{paper}");
     let text = folder.stdout("fit t.csv -t y -q");
     assert!(!text.contains("length-scales            one per column"), "{text}");
@@ -36,9 +36,9 @@ fn many_columns_of_few_rows_are_predicted_with_intervals_that_hold() {
 #[test]
 fn intervals_that_are_too_narrow_are_told() {
     let folder = Folder::with("t.csv", sum_of_columns(150, 60, 5, 1.5, 2));
-    let text = folder.stdout("fit t.csv -t y --holdout 0.4 --shrinkage none");
+    let text = folder.stdout("fit t.csv -t y --held-out no.4 --shrinkage none");
     assert!(text.contains("the intervals are too narrow"), "{text}");
-    assert!(!folder.stdout("fit t.csv -t y --holdout 0.4").contains("too narrow"));
+    assert!(!folder.stdout("fit t.csv -t y --held-out no.4").contains("too narrow"));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_category_has_one_relevance() {
 #[test]
 fn progress_says_what_is_done_on_how_many_rows() {
     let folder = Folder::with("t.csv", sum_of_columns(3000, 3, 2, 0.5, 8));
-    let run = folder.run("fit t.csv -t y -v --holdout 0").succeeded();
+    let run = folder.run("fit t.csv -t y -v --held-out no").succeeded();
     let lines: Vec<&str> = run.stderr.lines().filter(|l| l.contains("searching on")).collect();
     assert!(lines[0].contains("searching on 1500 of 3000 rows, evaluation 1,"), "{}", lines[0]);
     assert!(lines.last().unwrap().contains("searching on 3000 rows"), "{lines:?}");
@@ -188,7 +188,7 @@ fn copies_of_all_rows_do_not_change_the_noise() {
     let folder = Folder::with("once.csv", &once);
     folder.write("again.csv", format!("{head}\n{}", rows.repeat(10)));
     let noise = |name: &str| {
-        number(&holdout(&folder, &format!("fit {name}.csv -t y --holdout 0")), "noise_std")
+        number(&holdout(&folder, &format!("fit {name}.csv -t y --held-out no")), "noise_std")
     };
     let (once, again) = (noise("once"), noise("again"));
     assert!((once / again - 1.0).abs() < 1e-3, "{once}, {again}");
@@ -204,7 +204,7 @@ fn a_constant_target_is_noted() {
 #[test]
 fn columns_taken_by_position_are_noted() {
     let folder = Folder::with("bare.csv", "1,2,3\n2,1,4\n3,5,9\n4,4,8\n5,1,7\n");
-    folder.stdout("fit bare.csv -t -1 --holdout 0 -o m.raysum");
+    folder.stdout("fit bare.csv -t -1 --held-out no -o m.raysum");
     folder.write("named.csv", "b,a\n1,2\n");
     let run = folder.run("predict m.raysum named.csv").succeeded();
     assert!(run.stderr.contains("columns are taken by position"), "{run:?}");

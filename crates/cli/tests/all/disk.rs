@@ -5,7 +5,7 @@ use std::process::Command;
 
 fn folder() -> Folder {
     let folder = Folder::with("t.csv", Table::smooth(300, 5).csv());
-    folder.stdout("fit t.csv -t y -m gam --holdout 0 -o m.raysum");
+    folder.stdout("fit t.csv -t y -m gam --held-out no -o m.raysum");
     folder.stdout("predict m.raysum t.csv -o p.csv");
     folder
 }

@@ -20,10 +20,10 @@ const COLUMNS: &str = "city,open,when,a,b,c,y";
 #[test]
 fn every_format_gives_the_same_indicators() {
     let folder = Folder::with("t.csv", with_gaps(120).csv());
-    folder.stdout("fit t.csv -t y --columns a,c -m gam --holdout 0 -o base.raysum");
+    folder.stdout("fit t.csv -t y --columns a,c -m gam --held-out no -o base.raysum");
     let fit = |file: &str| {
         folder.stdout(&format!("predict base.raysum t.csv --keep {COLUMNS} -o {file}"));
-        let options = "-m gam --holdout 0 --missing indicate --categories 3";
+        let options = "-m gam --held-out no --missing indicate --categories 3";
         let columns = COLUMNS.trim_end_matches(",y");
         let line = format!("fit {file} -t y --columns {columns} {options} -o m.raysum");
         let run = folder.run(&line).succeeded();
@@ -71,7 +71,7 @@ fn an_array_may_have_gaps() {
         })
         .collect();
     let folder = Folder::with("t.npy", crate::common::npy(&rows));
-    folder.stdout("fit t.npy -t -1 -m gam --holdout 0 --missing indicate -o m.raysum");
+    folder.stdout("fit t.npy -t -1 -m gam --held-out no --missing indicate -o m.raysum");
     let answers = folder.stdout("predict m.raysum t.npy");
     sound_predictions(&answers, 40);
     let cell = |v: &f64| if v.is_nan() { String::new() } else { v.to_string() };
@@ -99,7 +99,7 @@ fn a_table_larger_than_memory_has_the_same_indicators() {
 #[test]
 fn gaps_of_training_are_allowed_later() {
     let folder = Folder::with("t.csv", with_gaps(120).csv());
-    folder.stdout("fit t.csv -t y -m gam --holdout 0 --missing indicate -o m.raysum");
+    folder.stdout("fit t.csv -t y -m gam --held-out no --missing indicate -o m.raysum");
     let inside = folder.run("predict m.raysum t.csv").succeeded();
     sound_predictions(&inside.stdout, 120);
     let note = "note: t.csv: 58 missing cells in 49 rows marked in indicator columns";
@@ -163,7 +163,7 @@ fn errors(hidden: impl Fn(f64, f64) -> bool + Copy) -> [f64; 2] {
     let folder = Folder::with("t.csv", table.csv());
     folder.write("new.csv", new.csv());
     ["drop", "indicate"].map(|rule| {
-        folder.stdout(&format!("fit t.csv -t y --holdout 0 --missing {rule} -o m.raysum"));
+        folder.stdout(&format!("fit t.csv -t y --held-out no --missing {rule} -o m.raysum"));
         // The model of complete rows has to be given a value.
         let later = if rule == "drop" { "mean" } else { rule };
         let answers = folder.stdout(&format!("predict m.raysum new.csv --missing {later}"));
@@ -214,7 +214,7 @@ fn rare_texts_are_one_category() {
         text
     };
     let folder = Folder::with("t.csv", table(200, 1));
-    let fit = "fit t.csv -t y -m gam --holdout 0 --categories 4 -o m.raysum";
+    let fit = "fit t.csv -t y -m gam --held-out no --categories 4 -o m.raysum";
     let run = folder.run(fit).succeeded();
     let note = "note: t.csv, column 'shop': 46 different texts become 4 categories: the 3 most \
                 frequent, and one for all others (50 of 200 rows)";
@@ -241,7 +241,7 @@ fn rare_texts_are_one_category() {
     assert!(run.stderr.contains("taken as categories: 'shop' (46 categories)"), "{run:?}");
     let many = Table::smooth(150, 2).and("name", |i| format!("name {}", i % 149));
     folder.write("many.csv", many.csv());
-    let run = folder.run("fit many.csv -t y -m gam --holdout 0").succeeded();
+    let run = folder.run("fit many.csv -t y -m gam --held-out no").succeeded();
     let note = "149 different texts become 100 categories: the 99 most frequent, and one for all \
                 others (50 of 150 rows)";
     assert!(run.stderr.contains(note), "{run:?}");

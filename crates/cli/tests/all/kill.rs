@@ -84,10 +84,10 @@ fn a_killed_writer_leaves_the_old_file_or_the_new_one() {
     short.rows.truncate(300);
     let folder = Folder::with("t.csv", short.csv());
     folder.write("long.csv", table.csv());
-    folder.stdout("fit t.csv -t y -m gam --holdout 0 -o m.raysum");
+    folder.stdout("fit t.csv -t y -m gam --held-out no -o m.raysum");
     for (line, file) in [
         ("predict m.raysum long.csv -o out.csv", "out.csv"),
-        ("fit t.csv -t y -m gam --holdout 0 -q -o out.raysum", "out.raysum"),
+        ("fit t.csv -t y -m gam --held-out no -q -o out.raysum", "out.raysum"),
     ] {
         let whole = duration(&folder, line);
         let new = folder.bytes(file);

@@ -65,9 +65,9 @@ fn folder() -> Folder {
     folder.write("cube.npy", npy_of("<f8", "(1, 1, 1)", [0; 8]));
     folder.write("text.npy", npy_of("<U1", "(2, 1)", [0; 8]));
     folder.write("cut.npy", &npy(&vec![vec![1.0; 3]; 20])[..300]);
-    folder.stdout("fit good.csv -t y -m gam --holdout 0 -o good.raysum");
-    folder.stdout("fit bare.csv -t -1 -m gam --holdout 0 -o bare.raysum");
-    folder.stdout("fit known.csv -t y -m gam --missing indicate --holdout 0 -o known.raysum");
+    folder.stdout("fit good.csv -t y -m gam --held-out no -o good.raysum");
+    folder.stdout("fit bare.csv -t -1 -m gam --held-out no -o bare.raysum");
+    folder.stdout("fit known.csv -t y -m gam --missing indicate --held-out no -o known.raysum");
     let model = folder.bytes("good.raysum");
     folder.write("cut.raysum", &model[..model.len() - 8]);
     let mut flipped = model.clone();

@@ -38,7 +38,7 @@ fn rows_come_and_go() {
     for engine in ["dense", "weight"] {
         let folder = Folder::with("t.csv", table(&lines(0..80)));
         folder.write("more.csv", table(&lines(100..130)));
-        let fit = format!("fit t.csv {ONE} --engine {engine} --holdout 0 -o m.raysum");
+        let fit = format!("fit t.csv {ONE} --engine {engine} --held-out no -o m.raysum");
         folder.stdout(&fit);
         let before = folder.stdout("predict m.raysum t.csv");
         let said = folder.stdout("update m.raysum more.csv");
@@ -56,7 +56,7 @@ fn shards_are_merged_in_any_order() {
     let folder = Folder::with("t.csv", table(&lines(0..90)));
     folder.write("a.csv", table(&lines(0..40)));
     folder.write("b.csv", table(&lines(40..90)));
-    folder.stdout(&format!("fit t.csv {ONE} --engine weight --holdout 0 -o m.raysum"));
+    folder.stdout(&format!("fit t.csv {ONE} --engine weight --held-out no -o m.raysum"));
     let said = folder.stdout("stats m.raysum a.csv -o a.part");
     assert_eq!(said, "40 rows, 0 of them kept whole; saved to a.part\n");
     folder.stdout("stats m.raysum b.csv -o b.part");
@@ -69,7 +69,7 @@ fn shards_are_merged_in_any_order() {
     // Statistics are not a model, a model is not statistics, and statistics belong to their model.
     folder.run("predict a.part t.csv").failed(1, "it holds a part");
     folder.run("merge m.raysum m.raysum -o x").failed(1, "it holds a model");
-    folder.stdout(&format!("fit a.csv {ONE} --engine weight --holdout 0 -o other.raysum"));
+    folder.stdout(&format!("fit a.csv {ONE} --engine weight --held-out no -o other.raysum"));
     let run = folder.run("merge other.raysum a.part -o x");
     run.failed(1, "a.part: these statistics were taken for another model");
 }
@@ -113,7 +113,7 @@ fn weights_and_known_noise() {
     let rows = lines(0..60);
     let again = (0..60).flat_map(|i| vec![rows[i].clone(); i % 3 + 1]).collect::<Vec<_>>();
     folder.write("again.csv", table(&again));
-    let options = "--target a --holdout 0 --engine dense";
+    let options = "--target a --held-out no --engine dense";
     folder.stdout(&format!("fit t.csv {options} --weights w --drop s,b -o few.raysum"));
     folder.stdout(&format!("fit again.csv {options} --drop s,b,w -o many.raysum"));
     let [few, many] = ["few", "many"].map(|m| folder.stdout(&format!("predict {m}.raysum t.csv")));
@@ -163,7 +163,7 @@ fn a_shard_counts_once() {
     let folder = Folder::with("t.csv", table(&lines(0..60)));
     folder.write("a.csv", table(&lines(60..80)));
     folder.write("b.csv", table(&lines(80..90)));
-    folder.stdout(&format!("fit t.csv {ONE} --engine weight --holdout 0 -o m.raysum"));
+    folder.stdout(&format!("fit t.csv {ONE} --engine weight --held-out no -o m.raysum"));
     for part in ["a", "b"] {
         folder.stdout(&format!("stats m.raysum {part}.csv -o {part}.part"));
     }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 fn folder() -> Folder {
     let folder = Folder::with("t.csv", Table::smooth(60, 3).csv());
     folder.write("more.csv", Table::smooth(30, 4).csv());
-    folder.stdout("fit t.csv -t y -m gam --engine weight --holdout 0 -o m.raysum");
+    folder.stdout("fit t.csv -t y -m gam --engine weight --held-out no -o m.raysum");
     folder.stdout("stats m.raysum more.csv -o a.part");
     fs::hard_link(folder.path("t.csv"), folder.path("hard.csv")).unwrap();
     symlink("t.csv", folder.path("soft.csv")).unwrap();
@@ -72,7 +72,7 @@ fn arrays_are_inputs_too() {
         bytes.extend((0..count).flat_map(|i| f64::from(i * i % 7).to_le_bytes()));
         folder.write(name, bytes);
     }
-    folder.stdout("fit x.npy --y y.npy -m gam --holdout 0 -o m.raysum");
+    folder.stdout("fit x.npy --y y.npy -m gam --held-out no -o m.raysum");
     let before = folder.snapshot();
     for line in [
         "fit x.npy --y y.npy -o y.npy",

@@ -13,7 +13,7 @@ fn folder() -> Folder {
     short.rows.truncate(200);
     let folder = Folder::with("short.csv", short.csv());
     folder.write("long.csv", table.csv());
-    folder.stdout("fit short.csv -t y -m gam --holdout 0 -o m.raysum");
+    folder.stdout("fit short.csv -t y -m gam --held-out no -o m.raysum");
     folder
 }
 

@@ -135,7 +135,7 @@ fn arrays_are_tables() {
         .run("fit x.npy --y y.npy --columns 1")
         .failed(1, "y.npy, row 10, column 'y': the value is missing; use --missing indicate,");
     for missing in ["drop", "mean"] {
-        let options = format!("-m gam --holdout 0 --missing {missing}");
+        let options = format!("-m gam --held-out no --missing {missing}");
         let fits = ["t.csv -t -1", "t.npy -t -1", "x.npy --y y.npy"];
         let predicted = fits.map(|table| {
             folder.stdout(&format!("fit {table} {options} -o m.raysum"));
@@ -197,7 +197,7 @@ fn an_array_suits_a_model_of_named_columns() {
 fn answers_in_every_format() {
     let table = Table::smooth(30, 1).and("id", |i| format!("\"no, {i}\"")).set(3, "b", "");
     let folder = Folder::with("t.csv", table.csv());
-    folder.stdout("fit t.csv -t y --drop id -m gam --missing mean --holdout 0 -o m.raysum");
+    folder.stdout("fit t.csv -t y --drop id -m gam --missing mean --held-out no -o m.raysum");
     let command = "predict m.raysum t.csv --missing drop --keep id,y -o";
     let csv = folder.stdout(&format!("{command} -"));
     assert!(csv.starts_with("id,y,mean,std,lower,upper,extrapolation\n\"no, 0\","), "{csv}");
@@ -206,7 +206,7 @@ fn answers_in_every_format() {
     assert_eq!(folder.text("out.csv"), csv);
     // What is written is read again, and is the same table to the bit.
     let fit = |file: &str| {
-        folder.stdout(&format!("fit {file} -t mean --missing drop -m gam --holdout 0 -o o.raysum"));
+        folder.stdout(&format!("fit {file} -t mean --missing drop -m gam --held-out no -o o.raysum"));
         folder.bytes("o.raysum")
     };
     let expected = fit("out.csv");

@@ -115,7 +115,7 @@ fn results_as_json() {
 #[test]
 fn without_a_holdout_there_are_no_scores() {
     let folder = Folder::with("t.csv", small().csv());
-    let fit = &json_lines(&folder.stdout("fit t.csv -t y --holdout 0 --json"))[0];
+    let fit = &json_lines(&folder.stdout("fit t.csv -t y --held-out no --json"))[0];
     assert_eq!(fit["holdout_rows"], 0);
     assert!(fit["holdout_rmse"].is_null() && fit["holdout_nlpd"].is_null(), "{fit}");
 }
@@ -124,7 +124,7 @@ fn without_a_holdout_there_are_no_scores() {
 fn every_model_fits_saves_and_predicts() {
     let folder = Folder::with("t.csv", Table::smooth(40, 2).csv());
     for model in MODELS {
-        folder.stdout(&format!("fit t.csv -t y --model {model} --holdout 0 -o {model}.raysum"));
+        folder.stdout(&format!("fit t.csv -t y --model {model} --held-out no -o {model}.raysum"));
         for p in sound_predictions(&folder.stdout(&format!("predict {model}.raysum t.csv")), 40) {
             assert!(p.lower < p.mean && p.mean < p.upper, "{model}: {p:?}");
         }

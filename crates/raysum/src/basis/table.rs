@@ -18,7 +18,7 @@ type Run = [[f64; LANES]; TERMS];
 
 /// Where a point lies in a table.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct TablePlace {
     piece: u32,
     /// From −1 to 1 within the piece.
     t: f64,
@@ -55,7 +55,7 @@ impl Weights<'_> {
     }
 }
 
-impl Place {
+impl TablePlace {
     pub(super) fn is_outside(self) -> bool {
         self.piece == OUTSIDE
     }
@@ -63,7 +63,7 @@ impl Place {
 
 /// φ on every node's cell, right to about 1e-10.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(super) struct FeatureTable {
     /// The lattice in steps of a piece: the place of each in `runs`, or `OUTSIDE`; one more
     /// `OUTSIDE` at the end stands for all points beyond.
     pieces: Vec<u32>,
@@ -80,7 +80,7 @@ pub(super) struct Table {
     inverse: f64,
 }
 
-impl Table {
+impl FeatureTable {
     pub(super) fn new(nodes: &Nodes) -> Self {
         let features = nodes.features();
         let first = nodes.cells.first().map_or(0, |cell| *cell);
@@ -113,15 +113,15 @@ impl Table {
 
     /// The place of z.
     #[inline(always)]
-    pub(super) fn place(&self, z: f64) -> Place {
+    pub(super) fn place(&self, z: f64) -> TablePlace {
         let at = z * self.inverse - self.first;
         let end = self.pieces.len() - 1;
         let step = if at >= 0.0 { (at as usize).min(end) } else { end };
-        Place { piece: self.pieces[step], t: 2.0 * (at - step as f64) - 1.0 }
+        TablePlace { piece: self.pieces[step], t: 2.0 * (at - step as f64) - 1.0 }
     }
 
     #[inline(always)]
-    fn runs(&self, place: Place) -> &[Run] {
+    fn runs(&self, place: TablePlace) -> &[Run] {
         let count = self.features.div_ceil(LANES);
         &self.runs[place.piece as usize * count..][..count]
     }
@@ -129,7 +129,7 @@ impl Table {
     /// Writes φ at a place inside the table.
     #[inline(always)]
     #[allow(clippy::redundant_closure, reason = "a closure can be told to be inlined")]
-    pub(super) fn features(&self, place: Place, out: &mut [f64]) {
+    pub(super) fn features(&self, place: TablePlace, out: &mut [f64]) {
         self.write(
             place,
             out,
@@ -141,7 +141,7 @@ impl Table {
     /// Writes φ' at a place inside the table.
     #[inline(always)]
     #[allow(clippy::redundant_closure, reason = "a closure can be told to be inlined")]
-    pub(super) fn slopes(&self, place: Place, out: &mut [f64]) {
+    pub(super) fn slopes(&self, place: TablePlace, out: &mut [f64]) {
         self.write(
             place,
             out,
@@ -152,7 +152,7 @@ impl Table {
     }
 
     #[inline(always)]
-    fn write(&self, place: Place, out: &mut [f64], f: impl Fn(&Run, f64) -> [f64; LANES]) {
+    fn write(&self, place: TablePlace, out: &mut [f64], f: impl Fn(&Run, f64) -> [f64; LANES]) {
         let runs = self.runs(place);
         let Some(last) = out.len().checked_sub(LANES) else {
             for run in runs {
@@ -168,7 +168,7 @@ impl Table {
 
     /// Σ_a weights_a φ'_a at a place inside the table.
     #[inline(always)]
-    pub(super) fn weighted_slope(&self, place: Place, weights: Weights<'_>) -> f64 {
+    pub(super) fn weighted_slope(&self, place: TablePlace, weights: Weights<'_>) -> f64 {
         let mut sum = [0.0; LANES];
         let runs = self.runs(place);
         match self.features.checked_sub(LANES) {

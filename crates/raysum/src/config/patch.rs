@@ -74,6 +74,38 @@ pub struct ConfigPatch {
 }
 
 impl ConfigPatch {
+    /// The name of the first setting that is changed, if any is.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("kernel", self.kernel.is_some()),
+            ("degrees", self.degrees.is_some()),
+            ("directions", self.directions.is_some()),
+            ("ard", self.ard.is_some()),
+            ("learn_weights", self.learn_weights.is_some()),
+            ("learn_directions", self.learn_directions.is_some()),
+            ("length_scale_prior", self.prior.is_some()),
+            ("columns_scale", self.columns_scale.is_some()),
+            ("target_scale", self.target_scale.is_some()),
+            ("noise", self.noise.is_some()),
+            ("shrinkage", self.shrinkage.is_some()),
+            ("engine", self.engine.is_some()),
+            ("grid", self.grid.is_some()),
+            ("probes", self.probes.is_some()),
+            ("cg_tolerance", self.cg_tolerance.is_some()),
+            ("cg_iterations", self.cg_iterations.is_some()),
+            ("exact_variance", self.exact_variance.is_some()),
+            ("neighbors", self.neighbors.is_some()),
+            ("prediction_neighbors", self.prediction_neighbors.is_some()),
+            ("optimizer", self.optimizer.is_some()),
+            ("subset", self.subset.is_some()),
+            ("max_evaluations", self.max_evaluations.is_some()),
+            ("starts", self.starts.is_some()),
+            ("noise_bounds", self.noise_bounds.is_some()),
+            ("seed", self.seed.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+
     /// The preset with the changes. Fails on settings that no data could be fitted with, and on those
     /// that would have no effect.
     pub fn resolve(&self, preset: &str) -> Result<Config> {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 /// Files of format 2 and 3 have the settings of their only term where later ones have `terms`.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Terms {
+enum SavedTerms {
     Several { terms: Vec<Term> },
     One(Box<OnlyTerm>),
 }
@@ -30,9 +30,9 @@ struct OnlyTerm {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Saved {
+pub(super) struct SavedConfig {
     #[serde(flatten)]
-    terms: Terms,
+    terms: SavedTerms,
     #[serde(default)]
     prior: LengthScalePrior,
     #[serde(default)]
@@ -74,13 +74,13 @@ impl From<OnlyTerm> for Term {
     }
 }
 
-impl From<Saved> for Config {
-    fn from(saved: Saved) -> Self {
+impl From<SavedConfig> for Config {
+    fn from(saved: SavedConfig) -> Self {
         let terms = match saved.terms {
-            Terms::Several { terms } => terms,
-            Terms::One(only) => vec![(*only).into()],
+            SavedTerms::Several { terms } => terms,
+            SavedTerms::One(only) => vec![(*only).into()],
         };
-        let Saved {
+        let SavedConfig {
             prior,
             columns_scale,
             target_scale,
@@ -92,7 +92,7 @@ impl From<Saved> for Config {
             optimizer,
             ..
         } = saved;
-        let Saved { subset, max_evaluations, starts, noise_bounds, seed, .. } = saved;
+        let SavedConfig { subset, max_evaluations, starts, noise_bounds, seed, .. } = saved;
         Self {
             terms,
             prior,

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// The labels of the rows of a table: one `T` for each target, for the sample weights and
 /// for the known noise.
 ///
-/// `T` is how a column is held: by its name, its position, a [`crate::LabelColumn`], or its values,
+/// `T` is how a column is held: by its name, its position, a [`LabelColumn`](crate::schema::LabelColumn), or its values,
 /// owned or borrowed. So one type serves from the options of a command to the numbers of a fit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Labels<T> {

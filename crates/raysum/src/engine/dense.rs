@@ -15,7 +15,7 @@ mod online;
 mod posterior;
 
 pub(crate) use posterior::DensePosterior;
-use posterior::Shared;
+use posterior::DenseShared;
 
 use super::{Conditioned, Engine, Evaluation, Observations, Prior, tiles};
 use crate::data::Matrix;
@@ -37,7 +37,7 @@ pub(crate) struct Dense {
 }
 
 /// What a factorisation at one θ gives, apart from the factor itself.
-struct Solved {
+struct Factorised {
     /// The projected rows.
     z: Vec<f64>,
     /// The noise of each row, v/w.
@@ -64,7 +64,7 @@ impl Dense {
     }
 
     /// Factorises K in place and solves for a.
-    fn factorise(&mut self, prior: &Prior) -> Result<Solved> {
+    fn factorise(&mut self, prior: &Prior) -> Result<Factorised> {
         let (n, views) = (self.x.rows(), prior.kernel.views.rows());
         memory::require(
             format_args!("{views} projections of {n} rows"),
@@ -81,7 +81,8 @@ impl Dense {
         linalg::cholesky(&mut self.factor, n, Threads::All)?;
         let two_pi = 2.0 * std::f64::consts::PI;
         let constant = linalg::log_determinant(&self.factor, n) + n as f64 * two_pi.ln();
-        let mut solved = Solved { z, noise, a: Vec::new(), log_marginal_likelihoods: Vec::new() };
+        let mut solved =
+            Factorised { z, noise, a: Vec::new(), log_marginal_likelihoods: Vec::new() };
         for y in &self.observations.targets {
             let residual: Vec<f64> = y.iter().map(|y| y - prior.mean).collect();
             let mut a = residual.clone();
@@ -109,7 +110,7 @@ impl Dense {
         let n = self.x.rows();
         let solved = self.factorise(prior)?;
         self.invert();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(DenseShared {
             z: solved.z,
             noise: solved.noise,
             weights: (0..n).map(|i| self.observations.weight(i)).collect(),

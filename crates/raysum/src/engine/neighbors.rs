@@ -36,7 +36,7 @@ use crate::rng::{Purpose, stream};
 use crate::scale::StandardRows;
 use graph::Graph;
 use likelihood::Ordered;
-use posterior::Shared;
+use posterior::NeighborsShared;
 use rand::seq::SliceRandom;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -137,6 +137,7 @@ impl Engine for Neighbors<'_> {
         let x = self.rows.block(0..self.rows.len())?;
         let prior = Arc::new(prior.clone());
         let (options, observations) = (self.options.clone(), self.observations.as_ref());
-        Shared::new(x, observations, &prior, options, self.seed).conditioned(&prior, observations)
+        NeighborsShared::new(x, observations, &prior, options, self.seed)
+            .conditioned(&prior, observations)
     }
 }

@@ -183,7 +183,7 @@ impl<'a> Weight<'a> {
         map: &FeatureMap,
         prior: &Prior,
         start: impl Fn() -> S + Sync,
-        add: impl Fn(&mut S, &Block) + Sync,
+        add: impl Fn(&mut S, &Workspace) + Sync,
     ) -> Result<Vec<S>> {
         // A block with its features should stay in a core's cache, but be large enough to pay for a
         // walk through a p × p sum. Every stream has such a sum of its own; where those are large,
@@ -191,7 +191,7 @@ impl<'a> Weight<'a> {
         let size = (map.len() / 2).clamp(128, 512).next_multiple_of(64);
         let most = if map.len() > 1000 { 4 } else { 8 };
         let streams = (self.rows.len() / size / 2).clamp(1, most);
-        let start = || (start(), Block::default());
+        let start = || (start(), Workspace::default());
         let parts = in_streams(self.rows.len(), size, streams, start, |(sum, block), range| {
             self.read(map, prior, range, block)?;
             add(sum, block);
@@ -205,7 +205,7 @@ impl<'a> Weight<'a> {
         map: &FeatureMap,
         prior: &Prior,
         range: Range<usize>,
-        block: &mut Block,
+        block: &mut Workspace,
     ) -> Result<()> {
         let rows = range.len();
         let less_mean = |y: &Vec<f64>| y[range.clone()].iter().map(|y| y - prior.mean).collect();
@@ -339,7 +339,7 @@ impl Engine for Weight<'_> {
 
 /// Workspace of a block of rows: standardised, projected, mapped.
 #[derive(Default)]
-struct Block {
+struct Workspace {
     range: Range<usize>,
     x: Matrix,
     at: Located,
@@ -349,7 +349,7 @@ struct Block {
     targets: Vec<Vec<f64>>,
 }
 
-impl Block {
+impl Workspace {
     /// y − c − Φμ of one target.
     fn residuals(&self, target: usize, mean: &[f64]) -> Vec<f64> {
         let p = mean.len();
@@ -377,7 +377,7 @@ impl Gathered {
     }
 
     /// Adds ∂/∂W from ∂/∂z.
-    fn add_slopes(&mut self, mut slopes: Vec<f64>, block: &Block) {
+    fn add_slopes(&mut self, mut slopes: Vec<f64>, block: &Workspace) {
         let views = self.views.rows();
         for (row, root) in slopes.chunks_mut(views.max(1)).zip(&block.roots) {
             row.iter_mut().for_each(|s| *s *= root);
@@ -386,7 +386,7 @@ impl Gathered {
     }
 
     /// Adds the contribution of one target's residuals to ∂/∂c and ∂/∂σ².
-    fn add_residuals(&mut self, block: &Block, r: &[f64], of: &Observations, noise: f64) {
+    fn add_residuals(&mut self, block: &Workspace, r: &[f64], of: &Observations, noise: f64) {
         self.squares += r.iter().map(|r| r * r).sum::<f64>();
         self.sum += if block.roots.is_empty() {
             r.iter().sum::<f64>()
@@ -400,7 +400,7 @@ impl Gathered {
     }
 
     /// Adds what ∂/∂σ² has beside the residuals, from ΦΣ.
-    fn add_noise(&mut self, block: &Block, of: &Observations, targets: f64, noise: f64) {
+    fn add_noise(&mut self, block: &Workspace, of: &Observations, targets: f64, noise: f64) {
         if of.noise.is_none() {
             return;
         }

@@ -4,19 +4,19 @@
 //! rows it ends early: held-out rows are scored after more and more evaluations, and learning on
 //! all rows takes the number of evaluations that was best for them.
 
-use super::evaluator::Evaluator;
-use super::held_out::{self, Scores, Split};
+use super::evaluator::Task;
+use super::held_out::{self, HeldOutSplit, StepScores};
 use super::progress::Phase;
 use super::search::Search;
 use super::shrinkage;
-use super::training::{Problem, Training};
+use super::training::{FitProblem, Training};
 use crate::error::Result;
 use crate::optimize::{Outcome, Stop};
 use crate::parameters::{Freedom, Parameters};
 
 /// Default maximum number of evaluations for learning directions.
 pub(super) const EVALUATIONS: usize = 800;
-/// Most evaluations of the stage that goes on with it on more rows.
+/// Most evaluations of the stage that continues on more rows.
 pub(super) const LATER_EVALUATIONS: usize = 60;
 /// The evaluations after which held-out rows are scored. The first is of the plain model.
 const MARKS: [usize; 9] = [1, 4, 8, 16, 32, 64, 128, 256, 512];
@@ -49,11 +49,11 @@ impl Learning {
         } else {
             held_out::splits(training, rows, config.seed)?
         };
-        search.tracker.enter(Phase::HeldOut, splits.len() * EXPECTED, ahead);
+        search.record.tracker.enter(Phase::HeldOut, splits.len() * EXPECTED, ahead);
         let mut trials = Vec::new();
         for split in &splits {
             let problem = training.problem(config, Some(&split.fitted))?;
-            trials.push(Trial::new(search, problem, split, &start)?);
+            trials.push(LearningTrial::new(search, problem, split, &start)?);
         }
         let most = score(search, training, &mut trials)?;
         let part = (rows.len() < training.len()).then(|| training.rows(rows)).transpose()?;
@@ -74,11 +74,11 @@ impl Start<'_> {
     fn find(
         &self,
         search: &mut Search<'_, '_>,
-        problem: &mut Problem<'_>,
+        problem: &mut FitProblem<'_>,
     ) -> Result<(Parameters, Vec<f64>)> {
         let (plain, outcome) = if self.freedom == Freedom::Free {
-            let mut evaluator = Evaluator { problem, parameters: self.plain };
-            (self.plain.clone(), search.starts(&mut evaluator, &self.plain.start())?.remove(0))
+            let mut task = Task { problem, parameters: self.plain };
+            (self.plain.clone(), search.starts(&mut task, &self.plain.start())?.remove(0))
         } else {
             let outcome = shrinkage::search(search, problem, self.plain, self.freedom)?;
             (self.plain.with(self.freedom), outcome)
@@ -88,18 +88,18 @@ impl Start<'_> {
 }
 
 /// Learning directions from some rows while others are held out.
-struct Trial<'t> {
-    problem: Problem<'t>,
-    split: &'t Split,
+struct LearningTrial<'t> {
+    problem: FitProblem<'t>,
+    split: &'t HeldOutSplit,
     parameters: Parameters,
     reached: Outcome,
 }
 
-impl<'t> Trial<'t> {
+impl<'t> LearningTrial<'t> {
     fn new(
         search: &mut Search<'_, '_>,
-        mut problem: Problem<'t>,
-        split: &'t Split,
+        mut problem: FitProblem<'t>,
+        split: &'t HeldOutSplit,
         start: &Start<'_>,
     ) -> Result<Self> {
         let (parameters, first) = start.find(search, &mut problem)?;
@@ -119,9 +119,8 @@ impl<'t> Trial<'t> {
         evaluations: usize,
     ) -> Result<Vec<f64>> {
         if self.goes_on() {
-            let mut evaluator =
-                Evaluator { problem: &mut self.problem, parameters: &self.parameters };
-            self.reached = search.learn(&mut evaluator, &self.reached, evaluations)?;
+            let mut task = Task { problem: &mut self.problem, parameters: &self.parameters };
+            self.reached = search.learn(&mut task, &self.reached, evaluations)?;
         }
         let theta = &self.reached.point;
         let posteriors = self.problem.engine.posteriors(&self.parameters.prior_at(theta))?;
@@ -134,13 +133,13 @@ impl<'t> Trial<'t> {
 fn score(
     search: &mut Search<'_, '_>,
     training: &Training<'_>,
-    trials: &mut [Trial<'_>],
+    trials: &mut [LearningTrial<'_>],
 ) -> Result<Option<usize>> {
     let most = search.config.max_evaluations.unwrap_or(EVALUATIONS);
-    let mut scores = Scores::default();
+    let mut scores = StepScores::default();
     // Once no trial has anything more to learn the scores would not change.
     while let Some(evaluations) = next(&scores, most)
-        && trials.iter().any(Trial::goes_on)
+        && trials.iter().any(LearningTrial::goes_on)
     {
         let mut densities = Vec::new();
         for trial in trials.iter_mut() {
@@ -153,7 +152,7 @@ fn score(
 }
 
 /// The evaluations until held-out rows are scored next, if they are.
-fn next(scores: &Scores, most: usize) -> Option<usize> {
+fn next(scores: &StepScores, most: usize) -> Option<usize> {
     let mark = MARKS.get(scores.len()).filter(|mark| **mark <= most)?;
     if scores.are_falling() {
         return None;
@@ -168,7 +167,7 @@ mod tests {
 
     #[test]
     fn rows_are_scored_at_the_marks() {
-        let mut scores = Scores::default();
+        let mut scores = StepScores::default();
         assert_eq!(next(&scores, 800), Some(1));
         for (density, expected) in [(0.0, Some(4)), (1.0, Some(5)), (0.5, Some(9)), (0.4, None)] {
             scores.push(vec![density]);

@@ -1,89 +1,102 @@
 //! The objective of a search: a value and a gradient at each θ.
 
-use super::training::Problem;
-use crate::checkpoint::{Checkpoint, Found, Known};
+use super::progress::Tracker;
+use super::training::FitProblem;
+use crate::checkpoint::{Checkpoint, Known, Recorded};
 use crate::error::{Error, Result};
+use crate::optimize::{Objective, Step};
 use crate::parameters::Parameters;
+use std::ops::ControlFlow;
 
-/// The function over θ that a search minimises.
-pub(super) struct Evaluator<'e, 'p> {
-    pub(super) problem: &'e mut Problem<'p>,
+/// The rows of a search and the parameters that it varies.
+pub(super) struct Task<'e, 'p> {
+    pub(super) problem: &'e mut FitProblem<'p>,
     pub(super) parameters: &'e Parameters,
 }
 
-/// Number of rejected evaluations.
-#[derive(Default)]
-pub(super) struct Setbacks {
-    /// Number of those rejected because a solve did not converge.
-    pub(super) unconverged: usize,
-    /// The reason of the last rejection.
-    pub(super) last: Option<Error>,
-}
-
-impl Evaluator<'_, '_> {
-    /// Value and gradient at θ, from the checkpoint if it has them; infinite where θ cannot be
-    /// evaluated, so that the optimiser rejects the step.
-    pub(super) fn evaluate(
-        &mut self,
-        theta: &[f64],
-        gradient: &mut [f64],
-        setbacks: &mut Setbacks,
-        checkpoint: Option<&mut Checkpoint>,
-    ) -> Result<f64> {
-        let Some(checkpoint) = checkpoint else { return self.compute(theta, gradient, setbacks) };
-        match checkpoint.recall(theta)? {
-            Known::Found(found) => {
-                gradient.copy_from_slice(&found.gradient);
-                if let Some(engine) = self.problem.engine.resumable() {
-                    engine.remember(&found.memory);
-                }
-                Ok(found.value)
-            }
-            Known::Failed => self.compute(theta, gradient, setbacks),
-            Known::Nothing => {
-                let value = self.compute(theta, gradient, setbacks)?;
-                let resumable = self.problem.engine.resumable();
-                let memory = resumable.map_or(Vec::new(), |engine| engine.memory());
-                let found = || Found { value, gradient: gradient.to_vec(), memory };
-                checkpoint.keep(theta, value.is_finite().then(found))?;
-                Ok(value)
-            }
-        }
-    }
-
+impl Task<'_, '_> {
     /// Lets the engine choose what stays fixed during a search that starts at θ; whether there is
     /// anything.
     pub(super) fn settle(&mut self, theta: &[f64]) -> Result<bool> {
         self.problem.engine.settle(&self.parameters.prior_at(theta))
     }
 
-    fn compute(
-        &mut self,
-        theta: &[f64],
-        gradient: &mut [f64],
-        setbacks: &mut Setbacks,
-    ) -> Result<f64> {
-        let prior = self.parameters.prior_at(theta);
-        match self.problem.evaluate(&prior) {
+    /// A tolerance for the value, from one per observed value.
+    pub(super) fn tolerance(&self, each: f64) -> f64 {
+        each * self.problem.observations.values()
+    }
+}
+
+/// What all searches of a fit share: progress, the checkpoint, and counts.
+pub(super) struct Record<'a, 'p> {
+    pub(super) tracker: Tracker<'a, 'p>,
+    /// Records evaluations of this run and of earlier ones.
+    pub(super) checkpoint: Option<&'a mut Checkpoint>,
+    /// Number of evaluations.
+    pub(super) evaluations: usize,
+    /// Number of evaluations that were rejected because a solve did not converge.
+    pub(super) unconverged: usize,
+    /// The reason of the last rejection.
+    pub(super) rejected: Option<Error>,
+}
+
+/// The function over θ that an optimiser minimises.
+pub(super) struct Evaluator<'e, 'p, 'a, 'f> {
+    pub(super) problem: &'e mut FitProblem<'p>,
+    pub(super) parameters: &'e Parameters,
+    pub(super) record: &'e mut Record<'a, 'f>,
+}
+
+impl Objective for Evaluator<'_, '_, '_, '_> {
+    type Error = Error;
+
+    /// Value and gradient at θ, from the checkpoint if it has them; infinite where θ cannot be
+    /// evaluated, so that the optimiser rejects the step.
+    fn evaluate(&mut self, theta: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let Self { problem, parameters, record } = self;
+        let known = match &mut record.checkpoint {
+            Some(checkpoint) => checkpoint.recall(theta)?,
+            None => Known::Nothing,
+        };
+        if let Known::Found(found) = known {
+            gradient.copy_from_slice(&found.gradient);
+            if let Some(engine) = problem.engine.resumable() {
+                engine.remember(&found.memory);
+            }
+            return Ok(found.value);
+        }
+        let prior = parameters.prior_at(theta);
+        let likelihood = match problem.check(&prior) {
+            Ok(()) => problem.engine.evaluate(&prior),
+            Err(e) => Err(e),
+        };
+        let value = match likelihood {
             Ok(mut likelihood) => {
-                if let Some(correction) = &self.problem.correction {
+                if let Some(correction) = &problem.correction {
                     let (value, slope) = correction.at(prior.noise_variance);
                     likelihood.log_marginal_likelihood += value;
                     likelihood.noise_variance += slope;
                 }
-                Ok(self.parameters.minimised(theta, &prior, &likelihood, gradient))
+                parameters.minimised(theta, &prior, &likelihood, gradient)
             }
             Err(e) if e.is_recoverable() => {
-                setbacks.unconverged += usize::from(matches!(e, Error::NotConverged { .. }));
-                setbacks.last = Some(e);
-                Ok(f64::INFINITY)
+                record.unconverged += usize::from(matches!(e, Error::NotConverged { .. }));
+                record.rejected = Some(e);
+                f64::INFINITY
             }
-            Err(e) => Err(e),
+            Err(e) => return Err(e),
+        };
+        // A point that is known to fail is in the checkpoint already.
+        if let (Some(checkpoint), Known::Nothing) = (&mut record.checkpoint, known) {
+            let memory = problem.engine.resumable().map_or(Vec::new(), |engine| engine.memory());
+            let found = || Recorded { value, gradient: gradient.to_vec(), memory };
+            checkpoint.keep(theta, value.is_finite().then(found))?;
         }
+        Ok(value)
     }
 
-    /// A tolerance for the value, from one per observed value.
-    pub(super) fn tolerance(&self, each: f64) -> f64 {
-        each * self.problem.observations.values()
+    fn observe(&mut self, step: &Step) -> ControlFlow<()> {
+        let rows = self.problem.observations.rows();
+        self.record.tracker.evaluated(rows, step.evaluations, -step.best)
     }
 }

@@ -6,7 +6,7 @@
 //! some of the rows are held out in turn, the model is fitted to the others with increasing
 //! freedom, and the density of the held-out rows is recorded.
 
-use super::training::{Rows, Training};
+use super::training::{SomeRows, Training};
 use crate::engine::{Conditioned, Marginals, Observations};
 use crate::error::Result;
 
@@ -20,9 +20,9 @@ const FEW_ROWS: usize = 2_000;
 const PATIENCE: usize = 2;
 
 /// Rows to fit to, and rows to score.
-pub(super) struct Split {
-    pub(super) fitted: Rows,
-    pub(super) held: Rows,
+pub(super) struct HeldOutSplit {
+    pub(super) fitted: SomeRows,
+    pub(super) held: SomeRows,
 }
 
 /// Whether the rows are enough for this number of parameters.
@@ -31,9 +31,13 @@ pub(super) fn enough(rows: usize, parameters: usize) -> bool {
 }
 
 /// Splits some rows, given by their numbers; none if there are too few to split.
-pub(super) fn splits(training: &Training<'_>, rows: &[usize], seed: u64) -> Result<Vec<Split>> {
+pub(super) fn splits(
+    training: &Training<'_>,
+    rows: &[usize],
+    seed: u64,
+) -> Result<Vec<HeldOutSplit>> {
     let parts = parts(&training.keys(rows, seed)?);
-    let numbered = |wanted: &dyn Fn(usize) -> bool| -> Result<Rows> {
+    let numbered = |wanted: &dyn Fn(usize) -> bool| -> Result<SomeRows> {
         let chosen = rows.iter().zip(&parts).filter(|(_, part)| wanted(**part));
         training.rows(&chosen.map(|(row, _)| *row).collect::<Vec<_>>())
     };
@@ -43,7 +47,7 @@ pub(super) fn splits(training: &Training<'_>, rows: &[usize], seed: u64) -> Resu
         _ => 1,
     };
     let split = |part: usize| {
-        Ok(Split { fitted: numbered(&|p| p != part)?, held: numbered(&|p| p == part)? })
+        Ok(HeldOutSplit { fitted: numbered(&|p| p != part)?, held: numbered(&|p| p == part)? })
     };
     (0..count).map(split).collect()
 }
@@ -60,7 +64,7 @@ pub(super) fn parts(keys: &[u64]) -> Vec<usize> {
 /// log p(y) of each held-out value, with one posterior per target.
 pub(super) fn log_densities(
     training: &Training<'_>,
-    split: &Split,
+    split: &HeldOutSplit,
     posteriors: &[Conditioned],
 ) -> Result<Vec<f64>> {
     let rows = training.standardised(&split.held)?;
@@ -88,9 +92,9 @@ fn densities(f: &Marginals, noise: f64, rows: &Observations, target: usize) -> V
 
 /// The log density of each held-out value after each step towards more freedom.
 #[derive(Default)]
-pub(super) struct Scores(Vec<Vec<f64>>);
+pub(super) struct StepScores(Vec<Vec<f64>>);
 
-impl Scores {
+impl StepScores {
     /// Adds the densities of one more step.
     pub(super) fn push(&mut self, densities: Vec<f64>) {
         self.0.push(densities);
@@ -163,8 +167,8 @@ mod tests {
     }
 
     /// Two rows whose densities are the ones given, apart from a little noise.
-    fn scores(densities: &[f64]) -> Scores {
-        let mut scores = Scores::default();
+    fn scores(densities: &[f64]) -> StepScores {
+        let mut scores = StepScores::default();
         for (k, d) in densities.iter().enumerate() {
             scores.push(vec![d - 0.01 * k as f64, d + 0.01 * k as f64]);
         }
@@ -178,7 +182,7 @@ mod tests {
         assert_eq!(scores(&[0.0, 1.0, 1.0, 1.005]).first_as_good(), Some(1));
         assert_eq!(scores(&[0.0, 1.0, 1.0, 1.005]).best(), Some(3));
         assert_eq!(scores(&[1.0, 1.0]).best(), Some(0));
-        assert_eq!(Scores::default().first_as_good(), None);
+        assert_eq!(StepScores::default().first_as_good(), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@
 use super::held_out::{PARTS, enough, parts};
 use super::progress::Place;
 use super::schedule::Found;
-use super::training::{Rows, Training};
+use super::training::{SomeRows, Training};
 use super::{Fit, conditioning, start};
 use crate::config::{Config, LengthScalePrior, LengthScales, Noise, TargetScale};
 use crate::data::Dataset;
@@ -26,8 +26,8 @@ const MOST_ROWS: usize = 20_000;
 const MOST_DENSE_ROWS: usize = 3_000;
 /// With fewer rows there is nothing to be learned about the noise.
 const LEAST_ROWS: usize = 100;
-/// Squared errors below this share of what is expected are a matter of luck, and their logarithms far
-/// away.
+/// Ratios of squared errors to their expectations are at least this. Smaller ones arise by chance, and
+/// their logarithms would be outliers.
 const SMALLEST: f64 = 1e-3;
 /// Factors of the logarithm of the level that are tried.
 const STRENGTHS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
@@ -79,7 +79,8 @@ impl Fit<'_, '_> {
         let width = found.report.shrinkage;
         let freedom = self.freedom.replace(Freedom::of_width(width));
         let start = &found.hyperparameters;
-        let mut again = self.search(training, data, parameters, Some(start))?;
+        let (schedule, search) = self.prepare(training, data, parameters, Some(start))?;
+        let mut again = schedule.run(search, training, parameters)?;
         self.freedom = freedom;
         again.report.evaluations += found.report.evaluations;
         again.report.unconverged += found.report.unconverged;
@@ -138,7 +139,7 @@ impl Fit<'_, '_> {
             ..self.config.clone()
         };
         let mut all = Errors::default();
-        for Part { index, others, held } in held_out_parts(training, rows, config.seed)? {
+        for HeldPart { index, others, held } in held_out_parts(training, rows, config.seed)? {
             let (fitted, held_rows) = (training.rows(&others)?, training.rows(&held)?);
             let mut labels = fitted.observations.0.clone();
             labels.noise.iter_mut().flatten().for_each(|variance| *variance = variance.sqrt());
@@ -168,20 +169,21 @@ impl Fit<'_, '_> {
 }
 
 /// A part of some rows that is held out, and the others, by their numbers.
-struct Part {
+struct HeldPart {
     index: usize,
     others: Vec<usize>,
     held: Vec<usize>,
 }
 
 /// The parts of some rows; copies are in one part.
-fn held_out_parts(training: &Training<'_>, rows: &[usize], seed: u64) -> Result<Vec<Part>> {
+fn held_out_parts(training: &Training<'_>, rows: &[usize], seed: u64) -> Result<Vec<HeldPart>> {
     let parts = parts(&training.keys(rows, seed)?);
     let numbers = |part: usize, held: bool| {
         let chosen = rows.iter().zip(&parts).filter(|(_, p)| (**p == part) == held);
         chosen.map(|(row, _)| *row).collect()
     };
-    let split = |index| Part { index, others: numbers(index, false), held: numbers(index, true) };
+    let split =
+        |index| HeldPart { index, others: numbers(index, false), held: numbers(index, true) };
     let all = (0..PARTS).map(split);
     Ok(all.filter(|part| part.others.len() > 1 && !part.held.is_empty()).collect())
 }
@@ -219,7 +221,7 @@ impl Errors {
     /// Of some rows, each predicted by the others at known hyperparameters.
     fn at(training: &Training<'_>, config: &Config, prior: &Prior, rows: &[usize]) -> Result<Self> {
         let mut all = Self::default();
-        for Part { others, held, .. } in held_out_parts(training, rows, config.seed)? {
+        for HeldPart { others, held, .. } in held_out_parts(training, rows, config.seed)? {
             let fitted = training.rows(&others)?;
             let posterior = training.problem(config, Some(&fitted))?.engine.posterior(prior)?.1;
             let of_part = training.rows(&held)?;
@@ -230,7 +232,7 @@ impl Errors {
         Ok(all)
     }
 
-    fn extend(&mut self, mean: &[f64], variance: Vec<f64>, rows: &Rows, noise: f64) {
+    fn extend(&mut self, mean: &[f64], variance: Vec<f64>, rows: &SomeRows, noise: f64) {
         let y = &rows.observations.targets[0];
         self.squares.extend(y.iter().zip(mean).map(|(y, mean)| (y - mean).powi(2)));
         self.function.extend(variance);

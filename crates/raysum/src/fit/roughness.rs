@@ -20,7 +20,7 @@ const AFFORDABLE: f64 = 7e9;
 /// Features that are allowed in any case, and for each view: a smooth function has fewer.
 const LEAST: usize = 400;
 const EACH: usize = 25;
-/// The share of the limit from which a result is told to be bound by it.
+/// The share of the limit from which a result is reported as bound by it.
 const NEAR: f64 = 0.8;
 
 /// A sample of the rows, and the features that a search may have on all of them.

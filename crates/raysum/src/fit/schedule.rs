@@ -1,7 +1,7 @@
 //! Runs a search in stages: on some of the rows first, then on all.
 
 use super::directions::{self, Learning};
-use super::evaluator::Evaluator;
+use super::evaluator::Task;
 use super::progress::Phase;
 use super::search::Search;
 use super::shrinkage;
@@ -32,7 +32,8 @@ impl Found {
 pub(super) struct Schedule<'s> {
     config: &'s Config,
     stages: Stages,
-    /// Whether the caller gives a start.
+    /// The θ that it starts at, and whether the caller gives it.
+    first: Vec<f64>,
     started: bool,
     /// The freedom of length-scales, if the caller gives it.
     freedom: Option<Freedom>,
@@ -52,6 +53,7 @@ impl<'s> Schedule<'s> {
     pub(super) fn new(
         config: &'s Config,
         training: &Training<'_>,
+        first: Vec<f64>,
         started: bool,
         freedom: Option<Freedom>,
     ) -> Self {
@@ -66,22 +68,21 @@ impl<'s> Schedule<'s> {
             }
             None => Stages::scouted(n),
         };
-        Self { config, stages, started, freedom }
+        Self { config, stages, first, started, freedom }
     }
 
-    /// Searches from θ = `first`.
+    /// Searches, one stage after the other.
     pub(super) fn run(
         &self,
         mut search: Search<'_, '_>,
         training: &Training<'_>,
         parameters: &Parameters,
-        first: &[f64],
     ) -> Result<Found> {
         if self.stages.rows[0] < training.len() {
-            training.whole(self.config)?.engine.check(&parameters.prior_at(first))?;
+            training.whole(self.config)?.engine.check(&parameters.prior_at(&self.first))?;
         }
         let First { parameters, mut outcomes, freedom, most } =
-            self.first_stage(&mut search, training, parameters, first)?;
+            self.first_stage(&mut search, training, parameters)?;
         // A later stage is short on purpose, as is learning that was stopped early; their limit is
         // not reported.
         let mut short = most.is_some();
@@ -91,21 +92,21 @@ impl<'s> Schedule<'s> {
                 .then(|| training.rows(&training.sample(rows, self.config.seed, index)))
                 .transpose()?;
             let mut problem = training.problem(self.config, part.as_ref())?;
-            let mut evaluator = Evaluator { problem: &mut problem, parameters: &parameters };
+            let mut task = Task { problem: &mut problem, parameters: &parameters };
             let expected = self.stages.expected(index).min(most.unwrap_or(usize::MAX));
-            search.tracker.enter(Phase::Search, expected, self.stages.ahead(index));
+            search.record.tracker.enter(Phase::Search, expected, self.stages.ahead(index));
             let growth = rows as f64 / self.stages.rows[index - 1] as f64;
-            let best = search.best_outcome(&mut evaluator, outcomes)?;
-            let work = evaluator.problem.engine.work(&parameters.prior_at(&best.point));
+            let best = search.best_outcome(&mut task, outcomes)?;
+            let work = task.problem.engine.work(&parameters.prior_at(&best.point));
             let limit = self.limit(index, work);
             short |= self.stages.limit(index).is_some() || limit < self.most_evaluations();
             let limit = limit.min(most.unwrap_or(limit));
-            outcomes = vec![search.finish(&mut evaluator, best, growth, limit)?];
+            outcomes = vec![search.finish(&mut task, best, growth, limit)?];
         }
         let best = &outcomes[0];
         let report = FitReport {
-            evaluations: search.evaluations,
-            unconverged: search.setbacks.unconverged,
+            evaluations: search.record.evaluations,
+            unconverged: search.record.unconverged,
             hit_limit: best.stop == Stop::Limit && !short,
             shrinkage: freedom.width(),
             ..FitReport::default()
@@ -137,7 +138,6 @@ impl<'s> Schedule<'s> {
         search: &mut Search<'_, '_>,
         training: &Training<'_>,
         parameters: &Parameters,
-        first: &[f64],
     ) -> Result<First> {
         let (config, n, rows) = (self.config, training.len(), self.stages.rows[0]);
         let all = rows == n;
@@ -145,17 +145,17 @@ impl<'s> Schedule<'s> {
         let part = (!all).then(|| training.rows(&numbers)).transpose()?;
         if config.learns_directions() {
             let learning = if self.started {
-                Learning { parameters: parameters.clone(), first: first.to_vec(), most: None }
+                Learning { parameters: parameters.clone(), first: self.first.clone(), most: None }
             } else {
                 Learning::prepare(search, training, parameters, &numbers)?
             };
             let Learning { parameters, first, most } = learning;
             let mut problem = training.problem(config, part.as_ref())?;
-            let mut evaluator = Evaluator { problem: &mut problem, parameters: &parameters };
+            let mut task = Task { problem: &mut problem, parameters: &parameters };
             let limit = config.max_evaluations.unwrap_or(directions::EVALUATIONS);
             let limit = limit.min(most.unwrap_or(limit));
-            search.tracker.enter(Phase::Search, limit, self.stages.ahead(0));
-            let outcome = search.learn(&mut evaluator, &Outcome::at(first), limit)?;
+            search.record.tracker.enter(Phase::Search, limit, self.stages.ahead(0));
+            let outcome = search.learn(&mut task, &Outcome::at(first), limit)?;
             return Ok(First { parameters, outcomes: vec![outcome], freedom: Freedom::Free, most });
         }
         let first_work = (self.stages.expected(0) * rows) as f64;
@@ -164,13 +164,13 @@ impl<'s> Schedule<'s> {
             shrinkage::choose(search, training, parameters, self.freedom, &numbers, ahead)?;
         let started = self.started && self.freedom.is_none_or(|known| known == freedom);
         let expected = self.stages.expected(0) * config.starts as usize;
-        search.tracker.enter(Phase::Search, expected, self.stages.ahead(0));
+        search.record.tracker.enter(Phase::Search, expected, self.stages.ahead(0));
         let mut problem = training.problem(config, part.as_ref())?;
         let freed = parameters.with(freedom);
         if started {
-            let first = freed.theta(&parameters.hyperparameters(first))?;
-            let mut evaluator = Evaluator { problem: &mut problem, parameters: &freed };
-            let outcomes = search.starts(&mut evaluator, &first)?;
+            let first = freed.theta(&parameters.hyperparameters(&self.first))?;
+            let mut task = Task { problem: &mut problem, parameters: &freed };
+            let outcomes = search.starts(&mut task, &first)?;
             return Ok(First { parameters: freed, outcomes, freedom, most: None });
         }
         let mut outcomes = Vec::new();
@@ -179,11 +179,11 @@ impl<'s> Schedule<'s> {
         if config.shrinkage != Shrinkage::None && parameters.is_shrinkable() && !direct {
             outcomes.push(shrinkage::search(search, &mut problem, parameters, freedom)?);
         }
-        let mut evaluator = Evaluator { problem: &mut problem, parameters: &freed };
+        let mut task = Task { problem: &mut problem, parameters: &freed };
         // Free length-scales have several optima: the way from a common one and the direct way
         // often lead to different ones.
         if freedom == Freedom::Free {
-            let direct = search.descend(&mut evaluator, &freed.start(), None)?;
+            let direct = search.descend(&mut task, &freed.start(), None)?;
             match outcomes.pop() {
                 // The next stage decides; without one this value does.
                 Some(path) if self.stages.rows.len() == 1 => {
@@ -192,7 +192,7 @@ impl<'s> Schedule<'s> {
                 path => outcomes.extend(path.into_iter().chain([direct])),
             }
         }
-        let outcomes = search.more_starts(&mut evaluator, &freed.start(), outcomes)?;
+        let outcomes = search.more_starts(&mut task, &freed.start(), outcomes)?;
         Ok(First { parameters: freed, outcomes, freedom, most: None })
     }
 }
@@ -206,7 +206,8 @@ mod tests {
         let all = Lbfgs::default().evaluations;
         let mut config = Config::default();
         let limit = |config: &Config, index, work| {
-            Schedule { config, stages: Stages::scouted(30_000), started: false, freedom: None }
+            let stages = Stages::scouted(30_000);
+            Schedule { config, stages, first: Vec::new(), started: false, freedom: None }
                 .limit(index, work)
         };
         assert_eq!(limit(&config, 1, None), all);

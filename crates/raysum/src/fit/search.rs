@@ -1,38 +1,35 @@
 //! The search for θ, with progress and cancellation.
 
-use super::evaluator::{Evaluator, Setbacks};
+use super::evaluator::{Evaluator, Record, Task};
 use super::progress::Tracker;
 use crate::checkpoint::Checkpoint;
 use crate::config::{Config, Optimizer};
 use crate::error::{Error, Result};
-use crate::optimize::{Adam, Lbfgs, Outcome, Step, Stop, adam, lbfgs};
+use crate::optimize::{Adam, Lbfgs, Outcome, Stop, adam, lbfgs};
 use crate::rng::{Purpose, stream};
 use rand_distr::{Distribution, StandardNormal};
-use std::ops::ControlFlow;
 
 /// A search ends when its steps gain less than this in log likelihood per observed value. With a
 /// coarser tolerance it ends on plateaus.
 const STEP_TOLERANCE: f64 = 2e-5;
 /// Number of optima of a stage that are compared on the rows of the next.
 const RIVALS: usize = 3;
-/// Most times that an engine chooses anew what stays fixed during a search, which then goes on from
-/// where it ended.
+/// Most rounds of a search in which an engine keeps something fixed, and chooses it anew for the next
+/// round.
 const ROUNDS: usize = 3;
 /// Pairs of L-BFGS while directions are learned, whose θ has hundreds of correlated entries.
 const LEARNING_MEMORY: usize = 50;
 
-/// The input of an optimiser: value and gradient at a point, and a progress callback.
-type Objective<'a> = dyn FnMut(&[f64], &mut [f64]) -> Result<f64> + 'a;
-type Observer<'a> = dyn FnMut(&Step) -> ControlFlow<()> + 'a;
+/// How a search minimises.
+enum Method {
+    Lbfgs(Lbfgs),
+    Adam(Adam),
+}
 
 /// The common input of the searches of a fit.
 pub(super) struct Search<'a, 'p> {
     pub(super) config: &'a Config,
-    pub(super) tracker: Tracker<'a, 'p>,
-    pub(super) evaluations: usize,
-    pub(super) setbacks: Setbacks,
-    /// Records evaluations of this run and of earlier ones.
-    pub(super) checkpoint: Option<&'a mut Checkpoint>,
+    pub(super) record: Record<'a, 'p>,
 }
 
 impl<'a, 'p> Search<'a, 'p> {
@@ -41,50 +38,50 @@ impl<'a, 'p> Search<'a, 'p> {
         tracker: Tracker<'a, 'p>,
         checkpoint: Option<&'a mut Checkpoint>,
     ) -> Self {
-        Self { config, tracker, evaluations: 0, setbacks: Setbacks::default(), checkpoint }
+        let record = Record { tracker, checkpoint, evaluations: 0, unconverged: 0, rejected: None };
+        Self { config, record }
     }
 
     /// Continues to learn directions for this number of evaluations.
     pub(super) fn learn(
         &mut self,
-        evaluator: &mut Evaluator<'_, '_>,
+        task: &mut Task<'_, '_>,
         from: &Outcome,
         evaluations: usize,
     ) -> Result<Outcome> {
         let options = Lbfgs {
             evaluations,
             memory: LEARNING_MEMORY,
-            value_tolerance: evaluator.tolerance(STEP_TOLERANCE),
+            value_tolerance: task.tolerance(STEP_TOLERANCE),
             curvature: from.curvature.clone(),
             ..Lbfgs::default()
         };
-        evaluator.settle(&from.point)?;
-        let outcome = self.run(evaluator, |objective, observer| {
-            lbfgs(&from.point, &options, objective, observer)
-        })?;
-        if outcome.value.is_finite() { Ok(outcome) } else { Err(self.no_start()) }
+        let outcome = self.minimise(task, &from.point, Method::Lbfgs(options), 1)?;
+        self.finite(outcome)
     }
 
     /// The outcomes of all starts, the best first.
     pub(super) fn starts(
         &mut self,
-        evaluator: &mut Evaluator<'_, '_>,
+        task: &mut Task<'_, '_>,
         first: &[f64],
     ) -> Result<Vec<Outcome>> {
-        let outcome = self.minimise(evaluator, first, None)?;
-        self.more_starts(evaluator, first, vec![outcome])
+        let method = self.method(task, None);
+        let outcome = self.minimise(task, first, method, ROUNDS)?;
+        self.more_starts(task, first, vec![outcome])
     }
 
     /// The same where the outcome of the first start is known.
     pub(super) fn more_starts(
         &mut self,
-        evaluator: &mut Evaluator<'_, '_>,
+        task: &mut Task<'_, '_>,
         around: &[f64],
         mut outcomes: Vec<Outcome>,
     ) -> Result<Vec<Outcome>> {
         for index in 1..self.config.starts {
             let theta = scattered(around, self.config.seed, index);
-            outcomes.push(self.minimise(evaluator, &theta, None)?);
+            let method = self.method(task, None);
+            outcomes.push(self.minimise(task, &theta, method, ROUNDS)?);
         }
         outcomes.retain(|outcome| outcome.value.is_finite());
         if outcomes.is_empty() {
@@ -98,23 +95,24 @@ impl<'a, 'p> Search<'a, 'p> {
     /// Minimises from one point, with at most this number of evaluations.
     pub(super) fn descend(
         &mut self,
-        evaluator: &mut Evaluator<'_, '_>,
+        task: &mut Task<'_, '_>,
         first: &[f64],
         most: Option<usize>,
     ) -> Result<Outcome> {
-        let outcome = self.minimise(evaluator, first, most)?;
-        if outcome.value.is_finite() { Ok(outcome) } else { Err(self.no_start()) }
+        let method = self.method(task, most);
+        let outcome = self.minimise(task, first, method, ROUNDS)?;
+        self.finite(outcome)
     }
 
     /// The point with the lowest value; the first of equals.
     pub(super) fn lowest(
         &mut self,
-        evaluator: &mut Evaluator<'_, '_>,
+        task: &mut Task<'_, '_>,
         points: &[Vec<f64>],
     ) -> Result<Vec<f64>> {
         let mut best: Option<Outcome> = None;
         for point in points {
-            let outcome = self.look(evaluator, point)?;
+            let outcome = self.look(task, point)?;
             if best.as_ref().is_none_or(|best| outcome.value < best.value) {
                 best = Some(outcome);
             }
@@ -126,12 +124,12 @@ impl<'a, 'p> Search<'a, 'p> {
     /// value on all rows, on which the ranking may differ.
     pub(super) fn best_outcome(
         &mut self,
-        evaluator: &mut Evaluator<'_, '_>,
+        task: &mut Task<'_, '_>,
         mut outcomes: Vec<Outcome>,
     ) -> Result<Outcome> {
         let best = outcomes.remove(0);
         // Starts that ended at the same place have about the same value.
-        let least = evaluator.tolerance(STEP_TOLERANCE);
+        let least = task.tolerance(STEP_TOLERANCE);
         let mut rivals = vec![best];
         for outcome in outcomes {
             let last = rivals.last().map_or(f64::INFINITY, |rival| rival.value);
@@ -144,74 +142,104 @@ impl<'a, 'p> Search<'a, 'p> {
         }
         let mut values = Vec::new();
         for rival in &rivals {
-            values.push(self.look(evaluator, &rival.point)?.value);
+            values.push(self.look(task, &rival.point)?.value);
         }
         let lowest = (0..values.len()).rev().min_by(|a, b| values[*a].total_cmp(&values[*b]));
         Ok(rivals.swap_remove(lowest.unwrap_or(0)))
     }
 
     /// One evaluation.
-    fn look(&mut self, evaluator: &mut Evaluator<'_, '_>, point: &[f64]) -> Result<Outcome> {
-        evaluator.settle(point)?;
+    fn look(&mut self, task: &mut Task<'_, '_>, point: &[f64]) -> Result<Outcome> {
         let options = Lbfgs { evaluations: 1, ..Lbfgs::default() };
-        self.run(evaluator, |objective, observer| lbfgs(point, &options, objective, observer))
+        self.minimise(task, point, Method::Lbfgs(options), 1)
     }
 
-    fn minimise(
-        &mut self,
-        evaluator: &mut Evaluator<'_, '_>,
-        theta: &[f64],
-        most: Option<usize>,
-    ) -> Result<Outcome> {
+    /// The configuration's optimiser, with at most this number of evaluations by L-BFGS.
+    fn method(&self, task: &Task<'_, '_>, most: Option<usize>) -> Method {
+        let given = self.config.max_evaluations;
         match self.config.optimizer {
             Optimizer::Lbfgs => {
-                let mut options = Lbfgs::default();
-                options.evaluations = self.config.max_evaluations.unwrap_or(options.evaluations);
-                options.evaluations = options.evaluations.min(most.unwrap_or(usize::MAX));
-                options.value_tolerance = evaluator.tolerance(STEP_TOLERANCE);
-                self.in_rounds(evaluator, theta, options)
+                let options = Lbfgs::default();
+                let evaluations = given.unwrap_or(options.evaluations);
+                Method::Lbfgs(Lbfgs {
+                    evaluations: evaluations.min(most.unwrap_or(usize::MAX)),
+                    value_tolerance: task.tolerance(STEP_TOLERANCE),
+                    ..options
+                })
             }
-            Optimizer::Adam => self.adam(evaluator, theta),
+            Optimizer::Adam => {
+                let recipe = Adam::default();
+                Method::Adam(Adam {
+                    evaluations: given.unwrap_or(recipe.evaluations),
+                    // The paper's tolerance is per row.
+                    tolerance: task.tolerance(recipe.tolerance),
+                    ..recipe
+                })
+            }
         }
     }
 
-    /// Minimises; where the engine keeps something fixed during a search, it is chosen anew where
-    /// the search ends, and the search goes on from there.
-    fn in_rounds(
+    /// Minimises, with progress and cancellation. Where the engine keeps something fixed during a
+    /// search, L-BFGS takes up to this number of rounds: it is chosen anew where a round ends, and
+    /// the next one continues from there.
+    fn minimise(
         &mut self,
-        evaluator: &mut Evaluator<'_, '_>,
+        task: &mut Task<'_, '_>,
         theta: &[f64],
-        mut options: Lbfgs,
+        mut method: Method,
+        rounds: usize,
     ) -> Result<Outcome> {
-        let mut rounds = if evaluator.settle(theta)? { ROUNDS } else { 1 };
-        let mut run = |evaluator: &mut Evaluator<'_, '_>, from: &[f64], options: &Lbfgs| {
-            self.run(evaluator, |objective, observer| lbfgs(from, options, objective, observer))
-        };
-        let mut outcome = run(evaluator, theta, &options)?;
-        while rounds > 1 && outcome.value.is_finite() && outcome.evaluations < options.evaluations {
-            rounds -= 1;
-            options.evaluations -= outcome.evaluations;
-            options.curvature.clone_from(&outcome.curvature);
-            evaluator.settle(&outcome.point)?;
-            let next = run(evaluator, &outcome.point, &options)?;
-            if !next.value.is_finite() {
-                break;
+        let mut rounds = if task.settle(theta)? { rounds } else { 1 };
+        let mut best: Option<Outcome> = None;
+        loop {
+            self.record.tracker.search();
+            let from = best.as_ref().map_or(theta, |best| &best.point);
+            let mut evaluator = Evaluator {
+                problem: task.problem,
+                parameters: task.parameters,
+                record: &mut self.record,
+            };
+            let outcome = match &method {
+                Method::Lbfgs(options) => lbfgs(from, options, &mut evaluator)?,
+                Method::Adam(options) => adam(from, options, &mut evaluator)?,
+            };
+            self.record.evaluations += outcome.evaluations;
+            if outcome.stop == Stop::Cancelled {
+                return Err(Error::Cancelled { evaluations: self.record.evaluations });
             }
-            outcome = next;
+            if !outcome.value.is_finite() {
+                return Ok(best.unwrap_or(outcome));
+            }
+            rounds -= 1;
+            match &mut method {
+                Method::Lbfgs(options)
+                    if rounds > 0 && outcome.evaluations < options.evaluations =>
+                {
+                    options.evaluations -= outcome.evaluations;
+                    options.curvature.clone_from(&outcome.curvature);
+                }
+                _ => return Ok(outcome),
+            }
+            task.settle(&outcome.point)?;
+            best = Some(outcome);
         }
-        Ok(outcome)
     }
 
-    /// The error if no start can be evaluated: that of an evaluation, if one failed.
+    /// The outcome, unless no point could be evaluated. The error is then that of an evaluation, if
+    /// one failed.
+    fn finite(&mut self, outcome: Outcome) -> Result<Outcome> {
+        if outcome.value.is_finite() { Ok(outcome) } else { Err(self.no_start()) }
+    }
+
     fn no_start(&mut self) -> Error {
-        self.setbacks.last.take().unwrap_or(Error::NoFiniteStart)
+        self.record.rejected.take().unwrap_or(Error::NoFiniteStart)
     }
 
     /// At most `most` evaluations on more rows, from the optimum of the previous stage. The
     /// likelihood of `growth` times the rows is about that much more curved.
     pub(super) fn finish(
         &mut self,
-        evaluator: &mut Evaluator<'_, '_>,
+        task: &mut Task<'_, '_>,
         from: Outcome,
         growth: f64,
         most: usize,
@@ -221,44 +249,12 @@ impl<'a, 'p> Search<'a, 'p> {
             pair.change.iter_mut().for_each(|c| *c *= growth);
         }
         let evaluations = self.config.max_evaluations.unwrap_or(most).min(most);
-        let value_tolerance = evaluator.tolerance(STEP_TOLERANCE);
+        let value_tolerance = task.tolerance(STEP_TOLERANCE);
         let options = Lbfgs { evaluations, value_tolerance, curvature, ..Lbfgs::default() };
-        let outcome = self.in_rounds(evaluator, &from.point, options)?;
+        let outcome = self.minimise(task, &from.point, Method::Lbfgs(options), ROUNDS)?;
         // If the optimum cannot be evaluated on more rows, that of the previous stage is kept.
         let found = outcome.value.is_finite();
         Ok(if found { outcome } else { Outcome { curvature: Vec::new(), ..from } })
-    }
-
-    fn adam(&mut self, evaluator: &mut Evaluator<'_, '_>, theta: &[f64]) -> Result<Outcome> {
-        let recipe = Adam::default();
-        let evaluations = self.config.max_evaluations.unwrap_or(recipe.evaluations);
-        // The paper's tolerance is per row.
-        let tolerance = evaluator.tolerance(recipe.tolerance);
-        let options = Adam { evaluations, tolerance, ..recipe };
-        evaluator.settle(theta)?;
-        self.run(evaluator, |objective, observer| adam(theta, &options, objective, observer))
-    }
-
-    /// Runs one search, with progress and cancellation.
-    fn run(
-        &mut self,
-        evaluator: &mut Evaluator<'_, '_>,
-        body: impl FnOnce(&mut Objective<'_>, &mut Observer<'_>) -> Result<Outcome>,
-    ) -> Result<Outcome> {
-        let rows = evaluator.problem.observations.rows();
-        let tracker = &mut self.tracker;
-        tracker.search();
-        let (setbacks, checkpoint) = (&mut self.setbacks, &mut self.checkpoint);
-        let mut observer = |step: &Step| tracker.evaluated(rows, step.evaluations, -step.best);
-        let mut objective = |theta: &[f64], gradient: &mut [f64]| {
-            evaluator.evaluate(theta, gradient, setbacks, checkpoint.as_deref_mut())
-        };
-        let outcome = body(&mut objective, &mut observer)?;
-        self.evaluations += outcome.evaluations;
-        if outcome.stop == Stop::Cancelled {
-            return Err(Error::Cancelled { evaluations: self.evaluations });
-        }
-        Ok(outcome)
     }
 }
 

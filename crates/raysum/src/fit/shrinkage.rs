@@ -4,11 +4,11 @@
 //! explain the target. The search therefore starts from one common length-scale, and the prior that
 //! ties the others to it is widened while the held-out density improves.
 
-use super::evaluator::Evaluator;
-use super::held_out::{self, Scores};
+use super::evaluator::Task;
+use super::held_out::{self, StepScores};
 use super::progress::Phase;
 use super::search::Search;
-use super::training::{Problem, Training};
+use super::training::{FitProblem, Training};
 use crate::config::{Config, Optimizer, Shrinkage};
 use crate::error::Result;
 use crate::optimize::Outcome;
@@ -64,13 +64,13 @@ pub(super) fn choose(
         return Ok(Freedom::Common);
     }
     let expected = splits.len() * STEPS.len() * STEP_EVALUATIONS;
-    search.tracker.enter(Phase::HeldOut, expected, ahead);
+    search.record.tracker.enter(Phase::HeldOut, expected, ahead);
     let mut problems = Vec::new();
     for split in &splits {
         problems.push(training.problem(search.config, Some(&split.fitted))?);
     }
     let mut reached: Vec<Option<(Parameters, Outcome)>> = vec![None; splits.len()];
-    let mut scores = Scores::default();
+    let mut scores = StepScores::default();
     for step in STEPS {
         if step == Freedom::Free && parameters.len() > rows.len() {
             break;
@@ -104,7 +104,7 @@ fn needs_none(config: &Config, training: &Training<'_>, parameters: &Parameters)
 /// Searches with this freedom, from one common length-scale on.
 pub(super) fn search(
     search: &mut Search<'_, '_>,
-    problem: &mut Problem<'_>,
+    problem: &mut FitProblem<'_>,
     parameters: &Parameters,
     freedom: Freedom,
 ) -> Result<Outcome> {
@@ -126,22 +126,22 @@ pub(super) fn preferred(path: Outcome, direct: Outcome) -> Outcome {
 /// Searches with these parameters, from the optimum with less freedom.
 fn advance(
     search: &mut Search<'_, '_>,
-    problem: &mut Problem<'_>,
+    problem: &mut FitProblem<'_>,
     parameters: &Parameters,
     reached: Option<&(Parameters, Outcome)>,
     most: Option<usize>,
 ) -> Result<Outcome> {
-    let mut evaluator = Evaluator { problem, parameters };
+    let mut task = Task { problem, parameters };
     match reached {
         None => {
             let starts: Vec<_> =
                 STARTS.iter().map(|(longer, noise)| parameters.start_at(*longer, *noise)).collect();
-            let first = search.lowest(&mut evaluator, &starts)?;
-            search.descend(&mut evaluator, &first, most)
+            let first = search.lowest(&mut task, &starts)?;
+            search.descend(&mut task, &first, most)
         }
         Some((before, outcome)) => {
             let first = parameters.theta(&before.hyperparameters(&outcome.point))?;
-            search.descend(&mut evaluator, &first, most)
+            search.descend(&mut task, &first, most)
         }
     }
 }

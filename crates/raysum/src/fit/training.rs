@@ -7,11 +7,11 @@ use crate::engine::auto::{self, Auto, Choice};
 use crate::engine::neighbors::Neighbors;
 use crate::engine::ski::Ski;
 use crate::engine::weight::Weight;
-use crate::engine::{Engine, Evaluation, Observations, Prior};
+use crate::engine::{Engine, Observations, Prior};
 use crate::error::{Error, Result};
 use crate::model::{Model, NoiseLevels};
 use crate::rng::{Purpose, random_key, stream};
-use crate::scale::{Scaler, Scales, StandardRows};
+use crate::scale::{LearnedScales, Scaler, StandardRows};
 use std::f64::consts::TAU;
 
 /// All rows of a data set, standardised.
@@ -26,13 +26,13 @@ pub(super) struct Training<'a> {
     groups: Option<&'a [usize]>,
     copies: Option<Copies>,
     /// The rows of a search, if they are not the original rows.
-    distinct: Option<Rows>,
+    distinct: Option<SomeRows>,
     /// How rough functions may become.
     roughness: Option<Roughness>,
 }
 
 /// Some rows, owned.
-pub(super) struct Rows {
+pub(super) struct SomeRows {
     pub(super) x: Matrix,
     pub(super) observations: Observations,
     copies: Option<Copies>,
@@ -47,7 +47,7 @@ impl<'a> Training<'a> {
         let unmerged = copies.as_ref().filter(|_| merged.is_none());
         let totals = unmerged.map(|copies| copies.total_weights(data));
         let observed = totals.as_deref().or(all.weights());
-        let scales = Scales {
+        let scales = LearnedScales {
             ranks: config.columns_scale == ColumnsScale::Ranks,
             powers: config.target_scale == TargetScale::YeoJohnson,
         };
@@ -65,7 +65,7 @@ impl<'a> Training<'a> {
         let jacobians = scalers.iter().zip(all.targets()).map(jacobian).collect();
         let merged = merged.map(|merged| Observations::standardised(&merged, &scalers));
         let distinct = distinct.map(Distinct::into_x).zip(merged);
-        let distinct = distinct.map(|(x, observations)| Rows { x, observations, copies: None });
+        let distinct = distinct.map(|(x, observations)| SomeRows { x, observations, copies: None });
         let observations = Observations::standardised(data, &scalers);
         let (x, groups) = (data.x(), data.groups());
         let sample = || {
@@ -111,14 +111,14 @@ impl<'a> Training<'a> {
     }
 
     /// The rows with these indices.
-    pub(super) fn rows(&self, chosen: &[usize]) -> Result<Rows> {
+    pub(super) fn rows(&self, chosen: &[usize]) -> Result<SomeRows> {
         Ok(match &self.distinct {
-            Some(rows) => Rows {
+            Some(rows) => SomeRows {
                 x: rows.x.gather(chosen),
                 observations: rows.observations.gather(chosen),
                 copies: None,
             },
-            None => Rows {
+            None => SomeRows {
                 x: self.x.gather(chosen)?,
                 observations: self.observations.gather(chosen),
                 copies: self.copies.as_ref().map(|copies| copies.among(chosen)),
@@ -139,8 +139,8 @@ impl<'a> Training<'a> {
     pub(super) fn problem<'b>(
         &'b self,
         config: &Config,
-        some: Option<&'b Rows>,
-    ) -> Result<Problem<'b>> {
+        some: Option<&'b SomeRows>,
+    ) -> Result<FitProblem<'b>> {
         match some.or(self.distinct.as_ref()) {
             Some(rows) => {
                 self.over(config, (&rows.x).into(), &rows.observations, rows.copies.as_ref())
@@ -150,7 +150,7 @@ impl<'a> Training<'a> {
     }
 
     /// The same for a posterior: all original rows.
-    pub(super) fn whole(&self, config: &Config) -> Result<Problem<'_>> {
+    pub(super) fn whole(&self, config: &Config) -> Result<FitProblem<'_>> {
         self.over(config, self.x, &self.observations, self.copies.as_ref())
     }
 
@@ -160,11 +160,11 @@ impl<'a> Training<'a> {
         x: MatrixRef<'b>,
         observations: &'b Observations,
         copies: Option<&Copies>,
-    ) -> Result<Problem<'b>> {
+    ) -> Result<FitProblem<'b>> {
         let correction = copies.map(|copies| Correction::new(copies, observations));
         let roughness = self.roughness.as_ref().map(|roughness| (roughness, &self.scalers[0]));
         let engine = self.engine(config, x, observations)?;
-        Ok(Problem { engine, observations, correction, roughness })
+        Ok(FitProblem { engine, observations, correction, roughness })
     }
 
     /// Computes the relevance of a model's columns from the rows of the search.
@@ -177,7 +177,7 @@ impl<'a> Training<'a> {
     }
 
     /// Some rows, standardised.
-    pub(super) fn standardised(&self, rows: &Rows) -> Result<Matrix> {
+    pub(super) fn standardised(&self, rows: &SomeRows) -> Result<Matrix> {
         StandardRows::new((&rows.x).into(), &self.scalers[0]).block(0..rows.x.rows())
     }
 
@@ -207,20 +207,17 @@ impl<'a> Training<'a> {
 }
 
 /// Rows behind an engine, and what was observed there.
-pub(super) struct Problem<'a> {
+pub(super) struct FitProblem<'a> {
     pub(super) engine: Box<dyn Engine + 'a>,
     pub(super) observations: &'a Observations,
     pub(super) correction: Option<Correction>,
     roughness: Option<(&'a Roughness, &'a Scaler)>,
 }
 
-impl Problem<'_> {
-    /// Value and gradient of the log marginal likelihood, unless functions are too rough.
-    pub(super) fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
-        if let Some((roughness, scaler)) = self.roughness {
-            roughness.check(prior, scaler)?;
-        }
-        self.engine.evaluate(prior)
+impl FitProblem<'_> {
+    /// Fails if functions are too rough.
+    pub(super) fn check(&self, prior: &Prior) -> Result<()> {
+        self.roughness.map_or(Ok(()), |(roughness, scaler)| roughness.check(prior, scaler))
     }
 
     /// Whether functions are about as rough as they may be.

@@ -166,7 +166,8 @@ mod tests {
 
     #[test]
     fn a_mixture_of_equal_parts_is_the_part() {
-        let law = Mixture { parts: vec![(0.4, bell(1.0, 2.0)), (0.6, bell(1.0, 2.0))], shift: vec![0.0] };
+        let law =
+            Mixture { parts: vec![(0.4, bell(1.0, 2.0)), (0.6, bell(1.0, 2.0))], shift: vec![0.0] };
         for z in [-3.0, 0.0, 2.0] {
             assert!((law.at(0, z) - (1.0 + 2.0 * z)).abs() < 1e-9);
             assert!((law.score(0, 1.0 + 2.0 * z) - z).abs() < 1e-9);

@@ -1,6 +1,6 @@
 //! Predictions: means, spreads, and the distribution of new observations.
 
-use super::curve::Curve;
+use super::calibration::Calibration;
 use super::law::{Bell, Law, Mixture};
 use crate::error::{Error, Result};
 use crate::metrics;
@@ -26,7 +26,7 @@ pub struct Prediction {
     /// The distribution of new observations.
     law: Law,
     /// Where held-out observations lay in such distributions, if this is known.
-    curve: Option<Arc<Curve>>,
+    curve: Option<Arc<Calibration>>,
 }
 
 impl Prediction {
@@ -69,15 +69,13 @@ impl Prediction {
             None => self.std.clone_from(std),
         }
         self.variance = self.std.iter().map(|s| (s * s).min(f64::MAX)).collect();
-        self.latent_variance
-            .iter_mut()
-            .for_each(|v| *v = (*v * factor * factor).min(f64::MAX));
+        self.latent_variance.iter_mut().for_each(|v| *v = (*v * factor * factor).min(f64::MAX));
         self
     }
 
     /// The same with quantiles as held-out observations have them.
     #[must_use]
-    pub(crate) fn calibrated(self, curve: Option<Arc<Curve>>) -> Self {
+    pub(crate) fn calibrated(self, curve: Option<Arc<Calibration>>) -> Self {
         Self { curve, ..self }
     }
 

@@ -1,6 +1,6 @@
 //! Adam with the paper's stopping rule: a moving average over a window that stops improving.
 
-use super::{Objective, Observer, Outcome, Search, Stop};
+use super::{Objective, Outcome, Stop, Tally};
 
 /// Settings of [`adam`]; the defaults are the paper's recipe.
 #[derive(Clone, Debug)]
@@ -22,41 +22,41 @@ impl Default for Adam {
 }
 
 /// Minimises by Adam (Kingma and Ba 2014) and returns the best point seen.
-pub(crate) fn adam<'a, E>(
+pub(crate) fn adam<O: Objective>(
     start: &[f64],
     options: &Adam,
-    objective: impl Objective<E>,
-    observer: &'a mut Observer<'a>,
-) -> Result<Outcome, E> {
+    objective: &mut O,
+) -> Result<Outcome, O::Error> {
     const DECAY: (f64, f64) = (0.9, 0.999);
     const EPSILON: f64 = 1e-8;
-    let mut search = Search::new(objective, observer, start, options.evaluations);
+    let mut tally = Tally::new(start, options.evaluations);
     let mut point = start.to_vec();
     let mut gradient = vec![0.0; start.len()];
     let (mut first, mut second) = (vec![0.0; start.len()], vec![0.0; start.len()]);
     let mut values = Vec::new();
     for t in 1.. {
-        let value = search.evaluate(&point, &mut gradient)?;
+        let found = objective.evaluate(&point, &mut gradient)?;
+        let value = tally.count(objective, &point, found, &gradient);
         if value.is_infinite() {
-            if search.best.is_infinite() {
-                return Ok(search.finish(Stop::NoProgress));
+            if tally.best.is_infinite() {
+                return Ok(tally.finish(Stop::NoProgress));
             }
             // A soft reject: half-way back to the best point, with the momentum forgotten.
-            for (x, best) in point.iter_mut().zip(&search.best_point) {
+            for (x, best) in point.iter_mut().zip(&tally.best_point) {
                 *x = 0.5 * (*x + best);
             }
             first.fill(0.0);
-            if let Some(stop) = search.must_stop() {
-                return Ok(search.finish(stop));
+            if let Some(stop) = tally.must_stop() {
+                return Ok(tally.finish(stop));
             }
             continue;
         }
         values.push(value);
-        if let Some(stop) = search.must_stop() {
-            return Ok(search.finish(stop));
+        if let Some(stop) = tally.must_stop() {
+            return Ok(tally.finish(stop));
         }
         if stalled(&values, options) {
-            return Ok(search.finish(Stop::Converged));
+            return Ok(tally.finish(Stop::Converged));
         }
         let correction = (1.0 - DECAY.0.powi(t), 1.0 - DECAY.1.powi(t));
         for i in 0..point.len() {

@@ -1,6 +1,6 @@
 //! Limited-memory BFGS with a weak-Wolfe line search that handles soft rejects.
 
-use super::{Curvature, Objective, Observer, Outcome, Search, Stop, dot};
+use super::{Curvature, Objective, Outcome, Stop, Tally, dot};
 use std::collections::VecDeque;
 
 /// Settings of [`lbfgs`].
@@ -34,18 +34,18 @@ impl Default for Lbfgs {
 }
 
 /// Minimises by L-BFGS (Nocedal and Wright, algorithm 7.5) and returns the best point seen.
-pub(crate) fn lbfgs<'a, E>(
+pub(crate) fn lbfgs<O: Objective>(
     start: &[f64],
     options: &Lbfgs,
-    objective: impl Objective<E>,
-    observer: &'a mut Observer<'a>,
-) -> Result<Outcome, E> {
-    let mut search = Search::new(objective, observer, start, options.evaluations);
+    objective: &mut O,
+) -> Result<Outcome, O::Error> {
+    let mut tally = Tally::new(start, options.evaluations);
     let mut point = start.to_vec();
     let mut gradient = vec![0.0; start.len()];
-    let mut value = search.evaluate(&point, &mut gradient)?;
+    let mut value = objective.evaluate(&point, &mut gradient)?;
+    value = tally.count(objective, &point, value, &gradient);
     if value.is_infinite() {
-        return Ok(search.finish(Stop::NoProgress));
+        return Ok(tally.finish(Stop::NoProgress));
     }
     let mut memory = Memory { pairs: VecDeque::new(), limit: options.memory };
     for pair in &options.curvature {
@@ -53,11 +53,11 @@ pub(crate) fn lbfgs<'a, E>(
     }
     let mut small_steps = 0;
     loop {
-        if let Some(stop) = search.must_stop() {
-            return Ok(memory.finish(search, stop));
+        if let Some(stop) = tally.must_stop() {
+            return Ok(memory.finish(tally, stop));
         }
         if gradient.iter().all(|g| g.abs() < options.gradient_tolerance) {
-            return Ok(memory.finish(search, Stop::Converged));
+            return Ok(memory.finish(tally, Stop::Converged));
         }
         let direction = memory.direction(&gradient);
         // Without curvature yet, a unit step could be too long: its length is at most 1. Along a
@@ -67,7 +67,7 @@ pub(crate) fn lbfgs<'a, E>(
         let farthest = direction.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
         let first_trial = unit.min(options.longest_step / farthest);
         let line = Line { origin: &point, value, gradient: &gradient, direction: &direction };
-        match line.search(&mut search, first_trial, options.value_tolerance)? {
+        match line.search(objective, &mut tally, first_trial, options.value_tolerance)? {
             Some(next) => {
                 let improvement = value - next.value;
                 memory.remember(&point, &gradient, &next);
@@ -75,14 +75,14 @@ pub(crate) fn lbfgs<'a, E>(
                 let small = improvement < options.value_tolerance;
                 small_steps = if small { small_steps + 1 } else { 0 };
                 if small_steps == 2 {
-                    return Ok(memory.finish(search, Stop::Converged));
+                    return Ok(memory.finish(tally, Stop::Converged));
                 }
             }
             // The curvature may mislead: once more from the plain gradient, then give up.
             None if !memory.pairs.is_empty() => memory.pairs.clear(),
             None => {
-                let stop = search.must_stop().unwrap_or(Stop::NoProgress);
-                return Ok(memory.finish(search, stop));
+                let stop = tally.must_stop().unwrap_or(Stop::NoProgress);
+                return Ok(memory.finish(tally, stop));
             }
         }
     }
@@ -115,12 +115,13 @@ impl Line<'_> {
     /// Finds a step that lowers the value enough and flattens the slope (weak Wolfe conditions), by
     /// bracketing and cubic interpolation. `None` if there is none to be found that could lower it
     /// by `least`.
-    fn search<E, F: Objective<E>>(
+    fn search<O: Objective>(
         &self,
-        search: &mut Search<'_, F>,
+        objective: &mut O,
+        tally: &mut Tally,
         first_trial: f64,
         least: f64,
-    ) -> Result<Option<Accepted>, E> {
+    ) -> Result<Option<Accepted>, O::Error> {
         const DECREASE: f64 = 1e-4;
         const FLATTEN: f64 = 0.9;
         const TRIALS: usize = 25;
@@ -136,7 +137,8 @@ impl Line<'_> {
         let mut trial_gradient = vec![0.0; origin.len()];
         for _ in 0..TRIALS {
             let point: Vec<f64> = origin.iter().zip(direction).map(|(x, d)| x + t * d).collect();
-            let trial_value = search.evaluate(&point, &mut trial_gradient)?;
+            let found = objective.evaluate(&point, &mut trial_gradient)?;
+            let trial_value = tally.count(objective, &point, found, &trial_gradient);
             let trial = Trial { t, value: trial_value, slope: dot(&trial_gradient, direction) };
             let enough = trial_value <= value + DECREASE * t * slope;
             if enough {
@@ -150,7 +152,7 @@ impl Line<'_> {
             } else {
                 high = Some(trial);
             }
-            if search.must_stop().is_some() {
+            if tally.must_stop().is_some() {
                 break;
             }
             t = match high {
@@ -208,10 +210,10 @@ impl Memory {
         }
     }
 
-    fn finish<F>(self, search: Search<'_, F>, stop: Stop) -> Outcome {
+    fn finish(self, tally: Tally, stop: Stop) -> Outcome {
         let pairs = self.pairs.into_iter();
         let curvature = pairs.map(|(step, change, _)| Curvature { step, change }).collect();
-        Outcome { curvature, ..search.finish(stop) }
+        Outcome { curvature, ..tally.finish(stop) }
     }
 
     /// −H·g by the two-loop recursion.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The hyperparameters of a model, in standardised units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Saved")]
+#[serde(from = "SavedHyperparameters")]
 pub struct Hyperparameters {
     /// Those of each term.
     pub terms: Vec<TermHyperparameters>,
@@ -41,25 +41,25 @@ impl TermHyperparameters {
 
 /// Files of format 2 and 3 have those of their only term where later ones have `terms`.
 #[derive(Deserialize)]
-struct Saved {
+struct SavedHyperparameters {
     #[serde(flatten)]
-    terms: Terms,
+    terms: SavedTermHyperparameters,
     noise_variance: f64,
     mean: f64,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Terms {
+enum SavedTermHyperparameters {
     Several { terms: Vec<TermHyperparameters> },
     One(TermHyperparameters),
 }
 
-impl From<Saved> for Hyperparameters {
-    fn from(Saved { terms, noise_variance, mean }: Saved) -> Self {
+impl From<SavedHyperparameters> for Hyperparameters {
+    fn from(SavedHyperparameters { terms, noise_variance, mean }: SavedHyperparameters) -> Self {
         let terms = match terms {
-            Terms::Several { terms } => terms,
-            Terms::One(only) => vec![only],
+            SavedTermHyperparameters::Several { terms } => terms,
+            SavedTermHyperparameters::One(only) => vec![only],
         };
         Self { terms, noise_variance, mean }
     }

@@ -4,7 +4,7 @@ use super::container::{self, Problem};
 use super::{MODEL, Metadata, of_target, packed, read_model, stripped};
 use crate::engine::Tensor;
 use crate::error::{Error, Result};
-use crate::model::{Curve, Model};
+use crate::model::{Calibration, Model};
 use crate::stack::{HeldOut, Member, Share, Stack};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(super) struct StackMetadata {
     name: String,
     share: Share,
     shifted: bool,
-    curve: Option<Curve>,
+    curve: Option<Calibration>,
     held_out: Option<HeldOut>,
     others: Vec<OtherMetadata>,
 }

@@ -24,7 +24,7 @@ const FAR: f64 = 1e150;
 /// An increasing map of a target to a scale with mean 0 and standard deviation 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Power {
-    curve: Curve,
+    curve: PowerCurve,
     /// Mean and standard deviation of the curve's values.
     mean: f64,
     std: f64,
@@ -34,7 +34,7 @@ pub(crate) struct Power {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Curve {
+enum PowerCurve {
     YeoJohnson {
         origin: f64,
         unit: f64,
@@ -44,21 +44,21 @@ enum Curve {
     Logarithm,
 }
 
-impl Curve {
+impl PowerCurve {
     fn apply(&self, y: f64) -> f64 {
         let value = match *self {
-            Curve::YeoJohnson { origin, unit, exponent } => {
+            PowerCurve::YeoJohnson { origin, unit, exponent } => {
                 let u = y / unit - origin / unit;
                 if u < 0.0 { -raised(-u, 2.0 - exponent) } else { raised(u, exponent) }
             }
-            Curve::Logarithm => y.max(f64::MIN_POSITIVE).ln(),
+            PowerCurve::Logarithm => y.max(f64::MIN_POSITIVE).ln(),
         };
         value.clamp(-FAR, FAR)
     }
 
     fn undo(&self, value: f64) -> f64 {
         match *self {
-            Curve::YeoJohnson { origin, unit, exponent } => {
+            PowerCurve::YeoJohnson { origin, unit, exponent } => {
                 let u = if value < 0.0 {
                     -lowered(-value, 2.0 - exponent)
                 } else {
@@ -66,7 +66,7 @@ impl Curve {
                 };
                 origin + unit * u
             }
-            Curve::Logarithm => value.exp().max(f64::MIN_POSITIVE),
+            PowerCurve::Logarithm => value.exp().max(f64::MIN_POSITIVE),
         }
         .clamp(f64::MIN, f64::MAX)
     }
@@ -74,11 +74,11 @@ impl Curve {
     /// The logarithm of the slope at y.
     fn log_slope(&self, y: f64) -> f64 {
         match *self {
-            Curve::YeoJohnson { origin, unit, exponent } => {
+            PowerCurve::YeoJohnson { origin, unit, exponent } => {
                 let u = y / unit - origin / unit;
                 (exponent - 1.0) * u.signum() * u.abs().ln_1p() - unit.ln()
             }
-            Curve::Logarithm => -y.max(f64::MIN_POSITIVE).ln(),
+            PowerCurve::Logarithm => -y.max(f64::MIN_POSITIVE).ln(),
         }
     }
 }
@@ -99,15 +99,15 @@ impl Power {
     pub(super) fn learn(evidence: &Evidence, y: &[f64], weights: Option<&[f64]>) -> Option<Self> {
         let (origin, unit) = centre(y)?;
         let some: Vec<f64> = evidence.rows.iter().map(|&i| y[i]).collect();
-        let likelihood = |curve: &Curve| log_likelihood(curve, &some, evidence);
+        let likelihood = |curve: &PowerCurve| log_likelihood(curve, &some, evidence);
         let mut curves = Vec::new();
         for factor in UNITS {
             let unit = (factor * unit).clamp(f64::MIN_POSITIVE, f64::MAX);
-            let curve = |exponent| Curve::YeoJohnson { origin, unit, exponent };
+            let curve = |exponent| PowerCurve::YeoJohnson { origin, unit, exponent };
             curves.push(curve(maximum(|exponent| likelihood(&curve(exponent)))));
         }
         if y.iter().all(|y| *y > 0.0) {
-            curves.push(Curve::Logarithm);
+            curves.push(PowerCurve::Logarithm);
         }
         let curves = curves.into_iter().map(|curve| (likelihood(&curve), curve));
         let (_, curve) = curves.rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -176,18 +176,18 @@ impl Power {
     /// What the map is called, with its exponent.
     pub(crate) fn name(&self) -> String {
         match self.curve {
-            Curve::YeoJohnson { exponent, .. } => {
+            PowerCurve::YeoJohnson { exponent, .. } => {
                 format!("Yeo–Johnson, exponent {:.2}", exponent.abs())
             }
-            Curve::Logarithm => "logarithm".into(),
+            PowerCurve::Logarithm => "logarithm".into(),
         }
     }
 
     /// Its numbers.
     pub(crate) fn numbers(&self) -> [f64; 7] {
         let (origin, unit, exponent) = match self.curve {
-            Curve::YeoJohnson { origin, unit, exponent } => (origin, unit, exponent),
-            Curve::Logarithm => (0.0, 0.0, 0.0),
+            PowerCurve::YeoJohnson { origin, unit, exponent } => (origin, unit, exponent),
+            PowerCurve::Logarithm => (0.0, 0.0, 0.0),
         };
         [origin, unit, exponent, self.mean, self.std, self.limits.0, self.limits.1]
     }
@@ -195,10 +195,10 @@ impl Power {
     /// Whether it is an increasing map, as those of damaged files may not be.
     pub(crate) fn is_sound(&self) -> bool {
         let curve = match self.curve {
-            Curve::YeoJohnson { unit, exponent, .. } => {
+            PowerCurve::YeoJohnson { unit, exponent, .. } => {
                 unit > 0.0 && (0.0..=2.0).contains(&exponent)
             }
-            Curve::Logarithm => true,
+            PowerCurve::Logarithm => true,
         };
         curve && self.std > 0.0 && self.numbers().iter().all(|v| v.is_finite())
     }
@@ -217,7 +217,7 @@ fn centre(y: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// Mean and variance of a curve's values, which count as often as their weights say.
-fn moments(curve: &Curve, y: &[f64], weights: Option<&[f64]>) -> (f64, f64) {
+fn moments(curve: &PowerCurve, y: &[f64], weights: Option<&[f64]>) -> (f64, f64) {
     let heaviest = weights.map_or(1.0, |weights| weights.iter().copied().fold(0.0, f64::max));
     let (mut total, mut mean, mut squares) = (0.0, 0.0, 0.0);
     for (i, y) in y.iter().enumerate() {
@@ -231,7 +231,7 @@ fn moments(curve: &Curve, y: &[f64], weights: Option<&[f64]>) -> (f64, f64) {
 }
 
 /// The log density of the values where their errors are normal after the curve, per row.
-fn log_likelihood(curve: &Curve, y: &[f64], evidence: &Evidence) -> f64 {
+fn log_likelihood(curve: &PowerCurve, y: &[f64], evidence: &Evidence) -> f64 {
     let values: Vec<f64> = y.iter().map(|y| curve.apply(*y)).collect();
     let slopes = y.iter().map(|y| curve.log_slope(*y)).sum::<f64>() / y.len() as f64;
     let density = slopes + evidence.log_density(&values);
@@ -263,10 +263,10 @@ mod tests {
 
     const FAR_LIMITS: (f64, f64) = (-1e9, 1e9);
 
-    fn curves() -> Vec<Curve> {
-        let of = |exponent| Curve::YeoJohnson { origin: 3.0, unit: 0.7, exponent };
-        let mut all: Vec<Curve> = [0.0, 0.3, 1.0, 1.6, 2.0].map(of).to_vec();
-        all.push(Curve::Logarithm);
+    fn curves() -> Vec<PowerCurve> {
+        let of = |exponent| PowerCurve::YeoJohnson { origin: 3.0, unit: 0.7, exponent };
+        let mut all: Vec<PowerCurve> = [0.0, 0.3, 1.0, 1.6, 2.0].map(of).to_vec();
+        all.push(PowerCurve::Logarithm);
         all
     }
 
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn the_exponent_of_one_is_a_straight_line() {
-        let line = Curve::YeoJohnson { origin: 3.0, unit: 2.0, exponent: 1.0 };
+        let line = PowerCurve::YeoJohnson { origin: 3.0, unit: 2.0, exponent: 1.0 };
         for y in [-50.0, 0.0, 3.0, 1e6] {
             assert!((line.apply(y) - (y - 3.0) / 2.0).abs() < 1e-9 * (1.0 + y.abs()));
         }
@@ -310,7 +310,7 @@ mod tests {
         let symmetric = learn(&z).unwrap();
         assert!((symmetric.numbers()[2] - 1.0).abs() < 0.01, "{symmetric:?}");
         let positive: Vec<f64> = z.iter().map(|z| (5.0 + z).exp()).collect();
-        assert_eq!(learn(&positive).unwrap().curve, Curve::Logarithm);
+        assert_eq!(learn(&positive).unwrap().curve, PowerCurve::Logarithm);
         // The same values in other units have the same map.
         let scaled: Vec<f64> = positive.iter().map(|y| y * 1e-9 - 4.0).collect();
         let skewed: Vec<f64> = positive.iter().map(|y| y - 4e9).collect();

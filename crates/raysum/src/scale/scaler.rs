@@ -39,7 +39,7 @@ pub struct Scaler {
 
 /// Which scales to learn, beside mean and standard deviation.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Scales {
+pub(crate) struct LearnedScales {
     /// Ranks of columns.
     pub(crate) ranks: bool,
     /// Powers of targets.
@@ -75,7 +75,7 @@ impl Scaler {
     /// distinct observations, if they are not all 1; `weighted` says whether rows came with weights.
     pub(crate) fn of_targets(
         data: &Dataset<'_>,
-        scales: Scales,
+        scales: LearnedScales,
         observed: Option<&[f64]>,
         weighted: bool,
     ) -> Result<Vec<Self>> {

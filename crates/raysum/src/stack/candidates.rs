@@ -103,7 +103,8 @@ fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Line> {
 fn candidate(line: Line, rows: usize, columns: usize, seed: u64) -> Result<Candidate> {
     let (preset, columns_scale, target_scale, cost) = line;
     let mut config = Config::preset(preset)?;
-    let full = config.terms.iter().any(|term| term.degrees.resolve(columns) == [columns] && columns > 1);
+    let full =
+        config.terms.iter().any(|term| term.degrees.resolve(columns) == [columns] && columns > 1);
     config.columns_scale = columns_scale;
     config.target_scale = target_scale;
     config.seed = seed;

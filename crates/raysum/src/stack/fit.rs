@@ -3,7 +3,7 @@
 use super::board::Board;
 use super::candidates::{self, Candidate};
 use super::folds::{self, Folds};
-use super::mix::{Block, Mix, Share};
+use super::mix::{HeldBlock, Mix, Share};
 use super::{Effort, HeldOut, Intervals, Member, Stack, Tried};
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
@@ -180,9 +180,8 @@ impl Job<'_, '_, '_> {
 
     fn run(&self, folds: &Folds, mut checkpoint: Option<&mut Checkpoint>) -> Result<Vec<Stack>> {
         let fits = folds.fits.len();
-        let tasks: Vec<(usize, usize)> = (0..self.candidates.len())
-            .flat_map(|c| (0..fits).map(move |fit| (c, fit)))
-            .collect();
+        let tasks: Vec<(usize, usize)> =
+            (0..self.candidates.len()).flat_map(|c| (0..fits).map(move |fit| (c, fit))).collect();
         let cost = |c: &usize| self.candidates[*c].cost;
         let last: Vec<usize> = (0..self.candidates.len()).collect();
         let costs: Vec<f64> =
@@ -305,19 +304,19 @@ impl Job<'_, '_, '_> {
                 let fit = if folds.are_all() { &fits[b].blocks[0] } else { &fits[0].blocks[b] };
                 fit[k].clone()
             };
-            blocks.push(Block {
+            blocks.push(HeldBlock {
                 y: labels.targets[k].clone(),
                 weights: labels.sample_weights.unwrap_or_else(|| vec![1.0; rows.len()]),
                 predictions: fitted.iter().map(|f| f.as_ref().map_or_else(nothing, of)).collect(),
             });
         }
-        let all: Vec<&Block> = blocks.iter().collect();
+        let all: Vec<&HeldBlock> = blocks.iter().collect();
         let mix = Mix::learn(&all, members, self.calibrate)?;
         // Each block is scored by what the others say, so that scores are those of new rows.
         let crossed = |among: &[usize], calibrate: bool| -> Result<Option<Scores>> {
             let mut parts = Vec::new();
             for (b, block) in blocks.iter().enumerate() {
-                let others: Vec<&Block> =
+                let others: Vec<&HeldBlock> =
                     (0..blocks.len()).filter(|o| *o != b).map(|o| &blocks[o]).collect();
                 let mix = Mix::learn(&others, among, calibrate)?;
                 parts.push((block.y.len(), mix.scores(block, unit)?));

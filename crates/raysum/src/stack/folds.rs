@@ -20,8 +20,6 @@ pub(super) struct Folds {
     pub(super) blocks: Vec<Vec<usize>>,
     /// The rows of each fit, in order: one fit for each block, or one for all blocks.
     pub(super) fits: Vec<Vec<usize>>,
-    /// Distinct rows of the table.
-    pub(super) distinct: usize,
 }
 
 impl Folds {
@@ -61,7 +59,7 @@ impl Folds {
         } else {
             vec![others(&|group| group < held)]
         };
-        Ok(Self { blocks: (0..BLOCKS).map(block).collect(), fits, distinct: groups })
+        Ok(Self { blocks: (0..BLOCKS).map(block).collect(), fits })
     }
 
     /// The blocks that are held out from fit number `fit`.
@@ -107,7 +105,7 @@ mod tests {
         let y: Vec<f64> = (0..90).map(|i| f64::from(i % 60)).collect();
         let data = Dataset::new(&x, &y).unwrap();
         let folds = Folds::new(&data, 1).unwrap();
-        assert_eq!((folds.distinct, folds.blocks.len(), folds.fits.len()), (60, BLOCKS, BLOCKS));
+        assert_eq!((folds.blocks.len(), folds.fits.len()), (BLOCKS, BLOCKS));
         let mut held: Vec<usize> = folds.blocks.concat();
         held.sort_unstable();
         // Of two equal rows the first one is scored.

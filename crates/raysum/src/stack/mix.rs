@@ -3,7 +3,7 @@
 
 use super::weights;
 use crate::error::Result;
-use crate::model::{Curve, Prediction, Scores};
+use crate::model::{Calibration, Prediction, Scores};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const PRIOR_ROWS: f64 = 2.0;
 const SPREADS: (f64, f64) = (1e-3, 1e6);
 
 /// A block of held-out rows, with the predictions of every member, which were fitted without it.
-pub(super) struct Block {
+pub(super) struct HeldBlock {
     pub(super) y: Vec<f64>,
     /// How much each row counts for the mean.
     pub(super) weights: Vec<f64>,
@@ -41,12 +41,12 @@ pub(super) struct Mix {
     pub(super) members: Vec<(usize, Share)>,
     /// Whether the distribution is moved to the mean.
     pub(super) shifted: bool,
-    pub(super) curve: Option<Arc<Curve>>,
+    pub(super) curve: Option<Arc<Calibration>>,
 }
 
 impl Mix {
     /// Learns shares and calibration from some blocks, for those of the members.
-    pub(super) fn learn(blocks: &[&Block], among: &[usize], calibrate: bool) -> Result<Self> {
+    pub(super) fn learn(blocks: &[&HeldBlock], among: &[usize], calibrate: bool) -> Result<Self> {
         let mut among = among.to_vec();
         loop {
             let mut mix = Self::of_members(blocks, &among, calibrate)?;
@@ -61,7 +61,7 @@ impl Mix {
     }
 
     /// Without the curve, and with members whose weights are small.
-    fn of_members(blocks: &[&Block], among: &[usize], calibrate: bool) -> Result<Self> {
+    fn of_members(blocks: &[&HeldBlock], among: &[usize], calibrate: bool) -> Result<Self> {
         let (mut errors, mut logs, mut inflations) = (Vec::new(), Vec::new(), Vec::new());
         for &m in among {
             let inflation = if calibrate { inflation(blocks, m)? } else { 1.0 };
@@ -79,7 +79,8 @@ impl Mix {
         let row_weights: Vec<f64> = blocks.iter().flat_map(|b| b.weights.clone()).collect();
         let means = weights::of_means(&errors, &row_weights);
         let spreads = weights::of_densities(&logs);
-        let share = |k: usize| Share { mean: means[k], spread: spreads[k], inflation: inflations[k] };
+        let share =
+            |k: usize| Share { mean: means[k], spread: spreads[k], inflation: inflations[k] };
         let members = among.iter().enumerate().map(|(k, m)| (*m, share(k))).collect();
         let plain = Self { members, shifted: false, curve: None };
         if among.len() == 1 {
@@ -90,18 +91,18 @@ impl Mix {
         Ok(if pays { shifted } else { plain })
     }
 
-    fn learn_curve(&mut self, blocks: &[&Block], calibrate: bool) -> Result<()> {
+    fn learn_curve(&mut self, blocks: &[&HeldBlock], calibrate: bool) -> Result<()> {
         if calibrate {
             let mut scores = Vec::new();
             for block in blocks {
                 scores.extend(self.prediction(&block.predictions).scores(&block.y)?);
             }
-            self.curve = Some(Arc::new(Curve::of_scores(&scores)));
+            self.curve = Some(Arc::new(Calibration::of_scores(&scores)));
         }
         Ok(())
     }
 
-    fn log_score(&self, blocks: &[&Block]) -> Result<f64> {
+    fn log_score(&self, blocks: &[&HeldBlock]) -> Result<f64> {
         let mut total = 0.0;
         for block in blocks {
             let logs = self.prediction(&block.predictions).log_density(&block.y)?;
@@ -117,7 +118,7 @@ impl Mix {
     }
 
     /// The scores of held-out rows, in standard deviations of the target.
-    pub(super) fn scores(&self, block: &Block, unit: f64) -> Result<Scores> {
+    pub(super) fn scores(&self, block: &HeldBlock, unit: f64) -> Result<Scores> {
         Scores::standardised(&block.y, &self.prediction(&block.predictions), unit)
     }
 }
@@ -131,14 +132,31 @@ impl Share {
     }
 }
 
+/// Calibrates predictions of one model across folds: those of each fold, which it was fitted without,
+/// by the errors of the other folds. Every fold has its observations and their predictions.
+pub fn cross_calibrated(folds: Vec<(Vec<f64>, Prediction)>) -> Result<Vec<Prediction>> {
+    let block = |(y, prediction): (Vec<f64>, Prediction)| {
+        let weights = vec![1.0; y.len()];
+        HeldBlock { y, weights, predictions: vec![prediction] }
+    };
+    let blocks: Vec<HeldBlock> = folds.into_iter().map(block).collect();
+    let calibrated = |b: usize| {
+        let others: Vec<&HeldBlock> =
+            (0..blocks.len()).filter(|o| *o != b).map(|o| &blocks[o]).collect();
+        Ok(Mix::learn(&others, &[0], true)?.prediction(&blocks[b].predictions))
+    };
+    (0..blocks.len()).map(calibrated).collect()
+}
+
 /// One prediction, from those of members with their shares.
 pub(super) fn combined(
     mut parts: Vec<(Share, Prediction)>,
     shifted: bool,
-    curve: Option<&Arc<Curve>>,
+    curve: Option<&Arc<Calibration>>,
 ) -> Prediction {
     for (share, p) in &mut parts {
-        *p = std::mem::replace(p, Prediction::new(Vec::new(), Vec::new(), &[])).inflated(share.inflation);
+        *p = std::mem::replace(p, Prediction::new(Vec::new(), Vec::new(), &[]))
+            .inflated(share.inflation);
     }
     if parts.len() == 1 {
         let only = parts.swap_remove(0).1;
@@ -155,7 +173,7 @@ pub(super) fn combined(
 }
 
 /// κ of a member: the root of the mean squared normal score.
-fn inflation(blocks: &[&Block], member: usize) -> Result<f64> {
+fn inflation(blocks: &[&HeldBlock], member: usize) -> Result<f64> {
     let (mut sum, mut rows) = (PRIOR_ROWS, PRIOR_ROWS);
     for block in blocks {
         let scores = block.predictions[member].scores(&block.y)?;

@@ -104,7 +104,8 @@ impl Stack {
         let each = each.collect::<Result<Vec<_>>>()?;
         let n = x.rows();
         let average = |weight: &dyn Fn(usize) -> f64| -> Vec<f64> {
-            let at = |i| each.iter().enumerate().map(|(m, (_, (mean, _)))| weight(m) * mean[i]).sum();
+            let at =
+                |i| each.iter().enumerate().map(|(m, (_, (mean, _)))| weight(m) * mean[i]).sum();
             (0..n).map(at).collect()
         };
         let centre = average(&|m| each[m].0.spread);

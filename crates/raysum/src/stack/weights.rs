@@ -3,6 +3,8 @@
 /// Steps of a search for weights, and the gain at which it ends.
 const STEPS: usize = 5_000;
 const GAIN: f64 = 1e-10;
+/// Rows that say as much about the weights as the belief that all are equal.
+const UNCERTAIN_ROWS: f64 = 5.0;
 /// Rows that each member is counted as the best of, beside the real ones.
 const PRIOR_ROWS: f64 = 0.2;
 
@@ -23,7 +25,7 @@ pub(super) fn of_means(errors: &[Vec<f64>], row_weights: &[f64]) -> Vec<f64> {
         errors.iter().map(|a| errors.iter().map(|b| product(a, b)).collect()).collect();
     let least = (0..members).map(|m| square[m][m]).fold(f64::INFINITY, f64::min);
     for (m, row) in square.iter_mut().enumerate() {
-        row[m] += least / row_weights.len() as f64;
+        row[m] += least * UNCERTAIN_ROWS / row_weights.len() as f64;
     }
     least_on_simplex(&square)
 }

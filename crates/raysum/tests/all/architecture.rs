@@ -224,6 +224,45 @@ fn the_engines_of_a_use_tree_are_seen() {
     assert_eq!(names("let a = crate::engine::path::WAVES;"), ["path"]);
 }
 
+/// The name of the type that a line declares, unless it is an associated one.
+fn declared(line: &str) -> Option<&str> {
+    let visible = line.strip_prefix("pub").map_or(line, |rest| match rest.strip_prefix('(') {
+        Some(inside) => inside.split_once(')').map_or(rest, |(_, after)| after).trim_start(),
+        None => rest.trim_start(),
+    });
+    let name = ["struct ", "enum ", "trait ", "type "].iter().find_map(|k| visible.strip_prefix(k));
+    name?.split(|c: char| !c.is_alphanumeric()).next()
+}
+
+/// A reader who meets a name need not ask which of several types it is.
+#[test]
+fn a_type_name_occurs_once() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut all = Vec::new();
+    files(&source, &mut all);
+    let mut known = std::collections::HashMap::new();
+    for path in all {
+        let inside = path.strip_prefix(&source).unwrap().to_owned();
+        if is_test(&inside) {
+            continue;
+        }
+        for name in code_of(&path).lines().filter_map(declared) {
+            let before = known.insert(name.to_owned(), inside.clone());
+            assert_eq!(before, None, "{} declares another {name}", inside.display());
+        }
+    }
+    assert!(known.len() > 100, "only {} types were seen", known.len());
+}
+
+#[test]
+fn declarations_are_seen() {
+    assert_eq!(declared("pub(crate) struct Prior {"), Some("Prior"));
+    assert_eq!(declared("pub enum Error {"), Some("Error"));
+    assert_eq!(declared("type Run = [f64; 4];"), Some("Run"));
+    assert_eq!(declared("    type Err = Error;"), None);
+    assert_eq!(declared("let structure = 1;"), None);
+}
+
 #[test]
 fn files_say_what_they_are_for_and_stay_short() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

@@ -97,7 +97,7 @@ fn one_seed_one_model_on_any_number_of_threads() {
 }
 
 #[test]
-fn few_rows_and_odd_shapes_are_no_trouble() {
+fn few_rows_and_odd_shapes_are_learned_as_well_as_before() {
     let test = table(400, 6, waves);
     // Errors as shares of that of the mean, a quarter more than what was found. A model of so few rows knows
     // next to nothing, and one of nine is misled.
@@ -122,7 +122,7 @@ fn few_rows_and_odd_shapes_are_no_trouble() {
     ] {
         check(&config, &train, most);
     }
-    // From given hyperparameters the directions are learned without ado.
+    // From given hyperparameters learning the directions does not begin with a plain model.
     let data = Dataset::new(&train.0, &train.1).unwrap();
     let start = fit(
         &with(ppr(5), |c| c.terms[0].length_scales = raysum::LengthScales::Projections),

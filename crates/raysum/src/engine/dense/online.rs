@@ -14,7 +14,7 @@ use std::sync::Arc;
 const SAME: f64 = 1e-9;
 
 /// Rows as the posterior keeps them: projected, one row each.
-struct Projected {
+struct ProjectedRows {
     z: Matrix,
     observations: Observations,
 }
@@ -27,14 +27,14 @@ impl DensePosterior {
             return Err(Error::NotTrainingRows { row: None });
         }
         let own = self.training_rows();
-        let given = Projected::of(self.prior(), x, y);
+        let given = ProjectedRows::of(self.prior(), x, y);
         match (0..n).find(|&i| !own.same(i, &given, i)) {
             Some(row) => Err(Error::NotTrainingRows { row: Some(row) }),
             None => Ok(()),
         }
     }
 
-    fn training_rows(&self) -> Projected {
+    fn training_rows(&self) -> ProjectedRows {
         let (n, shared) = (self.rows(), self.shared());
         let z =
             Matrix::from_fn(n, self.prior().kernel.views.rows(), |i, view| shared.z[view * n + i]);
@@ -52,7 +52,7 @@ impl DensePosterior {
             sample_weights: weights.iter().any(|w| *w != 1.0).then(|| weights.clone()),
             noise: known.then(|| noise.iter().map(|s| s.max(0.0)).collect()),
         });
-        Projected { z, observations }
+        ProjectedRows { z, observations }
     }
 }
 
@@ -63,14 +63,14 @@ impl DensePosterior {
         z: Matrix,
         observations: Observations,
     ) -> Result<Self> {
-        let conditioned = Projected { z, observations }.posteriors(prior)?.pop();
+        let conditioned = ProjectedRows { z, observations }.posteriors(prior)?.pop();
         conditioned.map(|(_, posterior)| posterior).ok_or(Error::NoTargets)
     }
 }
 
 impl RowChanges for DensePosterior {
     fn change(&self, rows: &Rows<'_>, change: Change) -> Result<Conditioned> {
-        let others = Projected::new(self.prior(), rows)?;
+        let others = ProjectedRows::new(self.prior(), rows)?;
         let rows = match change {
             Change::Add => self.training_rows().and(&others),
             Change::Remove => self.training_rows().without(&others)?,
@@ -88,7 +88,7 @@ impl RowChanges for DensePosterior {
     }
 }
 
-impl Projected {
+impl ProjectedRows {
     fn new(prior: &Prior, rows: &Rows<'_>) -> Result<Self> {
         Ok(Self::of(prior, &rows.x.block(0..rows.x.len())?, rows.observations))
     }
@@ -100,13 +100,13 @@ impl Projected {
         Self { z, observations: observations.clone() }
     }
 
-    fn and(self, others: &Projected) -> Self {
+    fn and(self, others: &ProjectedRows) -> Self {
         let observations = Observations::joined([&self.observations, &others.observations]);
         Self { z: self.z.stacked(&others.z), observations }
     }
 
     /// The rows but for others, each of which must be among them.
-    fn without(self, others: &Projected) -> Result<Self> {
+    fn without(self, others: &ProjectedRows) -> Result<Self> {
         let mut left: Vec<usize> = (0..self.z.rows()).collect();
         for k in 0..others.z.rows() {
             let found = left.iter().position(|&i| self.same(i, others, k));
@@ -115,7 +115,7 @@ impl Projected {
         Ok(Self { z: self.z.gather(&left), observations: self.observations.gather(&left) })
     }
 
-    fn same(&self, i: usize, others: &Projected, k: usize) -> bool {
+    fn same(&self, i: usize, others: &ProjectedRows, k: usize) -> bool {
         let (own, theirs) = (&self.observations, &others.observations);
         let (a, b) = (own.targets[0][i], theirs.targets[0][k]);
         let close = |a: f64, b: f64| (a - b).abs() <= SAME * b.abs().max(1.0);

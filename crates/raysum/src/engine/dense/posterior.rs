@@ -19,14 +19,14 @@ use std::sync::Arc;
 pub(crate) struct DensePosterior {
     prior: Arc<Prior>,
     /// What does not depend on the target.
-    shared: Arc<Shared>,
+    shared: Arc<DenseShared>,
     /// a = K⁻¹(y − c).
     a: Vec<f64>,
 }
 
 /// What the posteriors of several targets have in common.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct DenseShared {
     /// Projected training rows, one run of n values per view.
     pub(super) z: Vec<f64>,
     /// The noise of each row, v/w.
@@ -40,7 +40,7 @@ pub(super) struct Shared {
 }
 
 impl DensePosterior {
-    pub(super) fn new(prior: Arc<Prior>, shared: Arc<Shared>, a: Vec<f64>) -> Self {
+    pub(super) fn new(prior: Arc<Prior>, shared: Arc<DenseShared>, a: Vec<f64>) -> Self {
         Self { prior, shared, a }
     }
 
@@ -48,7 +48,7 @@ impl DensePosterior {
         self.a.len()
     }
 
-    pub(super) fn shared(&self) -> &Shared {
+    pub(super) fn shared(&self) -> &DenseShared {
         &self.shared
     }
 
@@ -114,7 +114,7 @@ impl DensePosterior {
                 return Err(format!("array '{}' has an entry that is not positive", tensor.name));
             }
         }
-        let shared = Shared {
+        let shared = DenseShared {
             z: z.values.clone(),
             noise: noise.values.clone(),
             weights: weights.values.clone(),
@@ -163,7 +163,7 @@ impl Posterior for DensePosterior {
 
     fn tensors(&self) -> Vec<Tensor> {
         let n = self.rows();
-        let Shared { z, noise, weights, precision, factor } = self.shared.as_ref();
+        let DenseShared { z, noise, weights, precision, factor } = self.shared.as_ref();
         let packed = linalg::pack_lower(factor, n);
         vec![
             Tensor::new("z", vec![z.len() / n, n], z.clone()),
@@ -229,7 +229,7 @@ impl LeaveOneOut for DensePosterior {
     fn without_each(&self, x: &Matrix, y: &Observations) -> Result<Marginals> {
         self.check_rows(x, y)?;
         let (n, y) = (self.rows(), &y.targets[0]);
-        let Shared { precision, noise, .. } = self.shared.as_ref();
+        let DenseShared { precision, noise, .. } = self.shared.as_ref();
         // Rasmussen and Williams, eq. 5.12: of y, so the noise is taken off the variance.
         let mean = (0..n).map(|i| y[i] - self.a[i] / precision[i]).collect();
         let variance = (0..n).map(|i| (1.0 / precision[i] - noise[i]).max(0.0)).collect();

@@ -144,13 +144,13 @@ impl Group {
                 Shape::Linear => lines.push((block.start, variance)),
                 Shape::Stationary(kernel) => {
                     let pairs = self.pairs.as_mut();
-                    let pass = Values { z: &self.z, views, block, variance, out, pairs };
+                    let pass = PairValues { z: &self.z, views, block, variance, out, pairs };
                     Arch::new().dispatch(With(kernel, pass));
                 }
             }
         }
         if !lines.is_empty() {
-            Arch::new().dispatch(Lines { z: &self.z, views, each: lines, out });
+            Arch::new().dispatch(LinearValues { z: &self.z, views, each: lines, out });
         }
         for (point, noise) in self.noise.iter().enumerate() {
             let diagonal = &mut out[row_start(point) + point];
@@ -238,7 +238,8 @@ impl Group {
                 Shape::Linear => line_slopes(z, (views, block.start), variance, (g, w, b), slopes),
                 Shape::Stationary(_) => {
                     let pairs = known.next().unwrap_or(&[]);
-                    let pass = Slopes { z, views, block, variance, g, w, b, pairs, out: slopes };
+                    let pass =
+                        PairSlopes { z, views, block, variance, g, w, b, pairs, out: slopes };
                     let sum = Arch::new().dispatch(pass);
                     map(|lane| sum[lane] + trace[lane])
                 }
@@ -249,7 +250,7 @@ impl Group {
 }
 
 /// Adds λ κ to the packed matrix, and keeps κ and κ'.
-struct Values<'a> {
+struct PairValues<'a> {
     z: &'a [Lane],
     views: usize,
     block: Range<usize>,
@@ -258,7 +259,7 @@ struct Values<'a> {
     pairs: Option<&'a mut Vec<(Lane, Lane)>>,
 }
 
-impl Specialised for Values<'_> {
+impl Specialised for PairValues<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -296,14 +297,14 @@ fn squared_distance(a: &[Lane], b: &[Lane]) -> Lane {
 }
 
 /// Adds Σ λ z z' over linear sub-kernels, each given by its view and its λ.
-struct Lines<'a> {
+struct LinearValues<'a> {
     z: &'a [Lane],
     views: usize,
     each: &'a [(usize, f64)],
     out: &'a mut [Lane],
 }
 
-impl NullaryFnOnce for Lines<'_> {
+impl NullaryFnOnce for LinearValues<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -326,7 +327,7 @@ impl NullaryFnOnce for Lines<'_> {
 
 /// Adds 4 λ G_pq κ'(s) (z_p − z_q) to ∂/∂z_p, its negative to ∂/∂z_q, and returns Σ 2 G_pq κ over
 /// pairs.
-struct Slopes<'a> {
+struct PairSlopes<'a> {
     z: &'a [Lane],
     views: usize,
     block: Range<usize>,
@@ -339,7 +340,7 @@ struct Slopes<'a> {
     out: &'a mut [Lane],
 }
 
-impl NullaryFnOnce for Slopes<'_> {
+impl NullaryFnOnce for PairSlopes<'_> {
     type Output = Lane;
 
     #[inline(always)]

@@ -26,7 +26,7 @@ pub(super) struct Ordered {
 }
 
 /// Rows under one prior.
-struct Projected<'a> {
+struct RowsUnderPrior<'a> {
     rows: &'a Ordered,
     prior: &'a Prior,
     graph: &'a Graph,
@@ -40,10 +40,10 @@ struct Sums {
     group: Group,
     /// One per target.
     values: Vec<f64>,
-    slopes: Option<Slopes>,
+    slopes: Option<SlopeSums>,
 }
 
-struct Slopes {
+struct SlopeSums {
     variances: Vec<Lane>,
     noise: Lane,
     mean: Lane,
@@ -99,8 +99,8 @@ impl Ordered {
 
     /// Value and gradient, summed over targets.
     pub(super) fn evaluate(&self, prior: &Prior, graph: &Graph) -> Result<Evaluation> {
-        let projected = Projected::new(self, prior, graph);
-        let (mut values, mut total) = (0.0, Slopes::new(prior, 1, 0, 0));
+        let projected = RowsUnderPrior::new(self, prior, graph);
+        let (mut values, mut total) = (0.0, SlopeSums::new(prior, 1, 0, 0));
         for part in projected.sums(true)? {
             values += part.values.iter().sum::<f64>();
             total.add(&part);
@@ -118,14 +118,14 @@ impl Ordered {
     /// The value of each target.
     pub(super) fn values(&self, prior: &Prior, graph: &Graph) -> Result<Vec<f64>> {
         let mut total = vec![0.0; self.observations.targets.len()];
-        for part in Projected::new(self, prior, graph).sums(false)? {
+        for part in RowsUnderPrior::new(self, prior, graph).sums(false)? {
             total.iter_mut().zip(&part.values).for_each(|(total, value)| *total += value);
         }
         Ok(total)
     }
 }
 
-impl<'a> Projected<'a> {
+impl<'a> RowsUnderPrior<'a> {
     fn new(rows: &'a Ordered, prior: &'a Prior, graph: &'a Graph) -> Self {
         Self {
             rows,
@@ -147,7 +147,7 @@ impl<'a> Projected<'a> {
         let (size, views) = (self.graph.most(), self.prior.kernel.views.rows());
         let targets = self.residuals.len();
         let start = || {
-            let slopes = || Slopes::new(self.prior, size + 1, self.rows.x.columns(), targets);
+            let slopes = || SlopeSums::new(self.prior, size + 1, self.rows.x.columns(), targets);
             Sums {
                 group: Group::new(size, views, targets, with_slopes),
                 values: vec![0.0; targets],
@@ -205,7 +205,7 @@ impl<'a> Projected<'a> {
     }
 }
 
-impl Slopes {
+impl SlopeSums {
     fn new(prior: &Prior, points: usize, columns: usize, targets: usize) -> Self {
         let views = &prior.kernel.views;
         let of_views = if views.are_axes() {

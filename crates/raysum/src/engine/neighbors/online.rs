@@ -1,7 +1,7 @@
 //! Rows that come later, or go. The model has its rows, and finds neighbours anew.
 
 use super::NeighborsPosterior;
-use super::posterior::Shared;
+use super::posterior::NeighborsShared;
 use crate::data::Matrix;
 use crate::engine::{Change, Conditioned, Observations, RowChanges, Rows};
 use crate::error::{Error, Result};
@@ -64,7 +64,7 @@ impl RowChanges for NeighborsPosterior {
         }
         let prior = self.shared_prior();
         let (options, seed) = (self.shared.options.clone(), self.shared.seed);
-        let shared = Shared::new(x, &observations, prior, options, seed);
+        let shared = NeighborsShared::new(x, &observations, prior, options, seed);
         shared.conditioned(prior, &observations)?.pop().ok_or(Error::NoTargets)
     }
 }

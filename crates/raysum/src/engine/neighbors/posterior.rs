@@ -37,7 +37,7 @@ const JOINT_ROWS: usize = 3_000;
 pub(crate) struct NeighborsPosterior {
     prior: Arc<Prior>,
     /// What does not depend on the target.
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<NeighborsShared>,
     pub(super) y: Vec<f64>,
     /// y − c.
     residuals: Vec<Vec<f64>>,
@@ -45,7 +45,7 @@ pub(crate) struct NeighborsPosterior {
 
 /// What the posteriors of several targets have in common.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct NeighborsShared {
     /// Standardised rows.
     pub(super) x: Matrix,
     /// Sample weights and known noise, without targets.
@@ -58,7 +58,7 @@ pub(super) struct Shared {
     tree: Tree,
 }
 
-impl Shared {
+impl NeighborsShared {
     pub(super) fn new(
         x: Matrix,
         observations: &Observations,
@@ -110,7 +110,7 @@ impl Shared {
 }
 
 impl NeighborsPosterior {
-    fn new(prior: Arc<Prior>, shared: Arc<Shared>, y: Vec<f64>) -> Self {
+    fn new(prior: Arc<Prior>, shared: Arc<NeighborsShared>, y: Vec<f64>) -> Self {
         let residuals = residuals(&Observations::from(y.clone()), &prior);
         Self { prior, shared, y, residuals }
     }
@@ -273,7 +273,7 @@ impl NeighborsPosterior {
         let seed = u64::from(whole(2)?) << 32 | u64::from(whole(3)?);
         let rows = Matrix::from_row_major(n, columns, x.values.clone());
         let rows = rows.map_err(|e| e.to_string())?;
-        let shared = Shared::new(rows, &Observations(labels), prior, options, seed);
+        let shared = NeighborsShared::new(rows, &Observations(labels), prior, options, seed);
         Ok(Self::new(Arc::clone(prior), Arc::new(shared), y.values.clone()))
     }
 }
@@ -322,7 +322,7 @@ impl Posterior for NeighborsPosterior {
     }
 
     fn tensors(&self) -> Vec<Tensor> {
-        let Shared { x, labels, options, seed, .. } = self.shared.as_ref();
+        let NeighborsShared { x, labels, options, seed, .. } = self.shared.as_ref();
         let of_rows =
             |name, values: &Vec<f64>| Tensor::new(name, vec![values.len()], values.clone());
         let halves = [seed >> 32, seed & u64::from(u32::MAX)];

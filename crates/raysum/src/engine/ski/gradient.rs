@@ -7,12 +7,12 @@
 //! with P⁻¹ = I − Y Y' known, and the remainder estimated by the probes.
 
 use super::columns::Columns;
-use super::operator::Slopes;
+use super::operator::FormSlopes;
 use super::system::System;
 
 /// Derivatives with respect to K's parts and to the noise of each row.
 pub(super) struct Gradient {
-    pub(super) kernel: Slopes,
+    pub(super) kernel: FormSlopes,
     /// ∂/∂D_i.
     pub(super) noise: Vec<f64>,
 }

@@ -33,15 +33,15 @@ pub(super) struct Operator {
 }
 
 /// What a bilinear form of S K S says about K's parts.
-pub(super) struct Slopes {
+pub(super) struct FormSlopes {
     /// ∂/∂z: a run of n for each view.
     pub(super) z: Vec<f64>,
     /// ∂/∂λ_j.
     pub(super) variances: Vec<f64>,
 }
 
-impl Slopes {
-    pub(super) fn add(&mut self, other: &Slopes) {
+impl FormSlopes {
+    pub(super) fn add(&mut self, other: &FormSlopes) {
         self.z.iter_mut().zip(&other.z).for_each(|(a, b)| *a += b);
         self.variances.iter_mut().zip(&other.variances).for_each(|(a, b)| *a += b);
     }
@@ -181,7 +181,7 @@ impl Operator {
     }
 
     /// Adds Σ_i f_i ∂K_ii to slopes.
-    pub(super) fn add_diagonal(&self, factors: &[f64], slopes: &mut Slopes) {
+    pub(super) fn add_diagonal(&self, factors: &[f64], slopes: &mut FormSlopes) {
         let n = self.rows();
         let one = |(j, (z, variance)): (usize, (&mut [f64], &mut f64))| {
             let grid = &self.grids[j];
@@ -204,7 +204,7 @@ impl Operator {
     }
 
     /// The derivatives of Σ_c f_c a_c'S K S b_c, where S stays as it is; without `b` it is `a` again.
-    pub(super) fn slopes(&self, factors: &[f64], a: &Columns, b: Option<&Columns>) -> Slopes {
+    pub(super) fn slopes(&self, factors: &[f64], a: &Columns, b: Option<&Columns>) -> FormSlopes {
         let n = self.rows();
         let one = |j: usize| {
             let grid = &self.grids[j];
@@ -244,7 +244,7 @@ impl Operator {
             (z, variance)
         };
         let parts: Vec<_> = (0..self.grids.len()).into_par_iter().map(one).collect();
-        let mut slopes = Slopes { z: Vec::new(), variances: Vec::new() };
+        let mut slopes = FormSlopes { z: Vec::new(), variances: Vec::new() };
         for (z, variance) in parts {
             slopes.z.extend(z);
             slopes.variances.push(variance);

@@ -39,7 +39,7 @@ struct Loads {
 
 /// What the posteriors of several targets have in common.
 #[derive(Debug)]
-struct Shared {
+struct SkiShared {
     rows: usize,
     grids: Vec<Grid>,
     /// B.
@@ -49,14 +49,14 @@ struct Shared {
     options: SkiOptions,
     seed: u64,
     /// Data for drawing functions, computed on first use.
-    noise: OnceLock<draw::Noise>,
+    noise: OnceLock<draw::DrawNoise>,
 }
 
 /// f given the training rows, on the grids.
 #[derive(Debug)]
 pub(crate) struct SkiPosterior {
     prior: Arc<Prior>,
-    shared: Arc<Shared>,
+    shared: Arc<SkiShared>,
     /// a.
     mean: Loads,
     standard_error: f64,
@@ -114,7 +114,7 @@ impl SkiPosterior {
         } else {
             (operator.rows(), None, operator.grids)
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SkiShared {
             rows,
             factor: Loads::new(&grids, &variances, width, factor),
             grids,
@@ -281,7 +281,7 @@ impl Posterior for SkiPosterior {
     }
 
     fn joint_width(&self) -> usize {
-        let Shared { solver, rows, factor, .. } = self.shared.as_ref();
+        let SkiShared { solver, rows, factor, .. } = self.shared.as_ref();
         if solver.is_some() { (*rows).max(factor.width) } else { factor.width }
     }
 
@@ -395,7 +395,7 @@ impl RowChanges for SkiPosterior {
             // The rows so far are not kept.
             Change::Add | Change::Remove => Err(Error::RowsNotKept),
             Change::Replace => {
-                let Shared { options, seed, .. } = self.shared.as_ref();
+                let SkiShared { options, seed, .. } = self.shared.as_ref();
                 let y = rows.observations.clone();
                 Ski::new(rows.x.clone(), y, options.clone(), *seed).posterior(&self.prior)
             }

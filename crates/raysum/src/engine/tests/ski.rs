@@ -171,7 +171,7 @@ fn variances_by_solves_are_those_of_the_factor_and_better() {
 /// A path from the middle of the data far out, in steps of a hundredth of a length-scale: no jump
 /// at the edge of a grid, nor anywhere.
 #[test]
-fn predictions_leave_the_grid_without_a_seam() {
+fn predictions_are_continuous_beyond_the_grid() {
     for (kernel, degrees) in [
         (SubKernel::Rbf, vec![1; 3]),
         (SubKernel::Imq, vec![1; 3]),
@@ -220,7 +220,7 @@ fn rough_kernels_come_close() {
 }
 
 #[test]
-fn not_converging_is_said() {
+fn non_convergence_is_reported() {
     let case = case("hard", 300, 3, SubKernel::Rbf, &[1; 3], 25);
     let options = SkiOptions { iterations: 1, tolerance: 1e-12, ..SkiOptions::default() };
     let e = case.ski(options).posterior(&case.prior).map(drop).unwrap_err();

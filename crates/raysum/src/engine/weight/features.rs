@@ -1,6 +1,6 @@
 //! The features Φ of all sub-kernels: one basis per view, products of bases for degrees 2 and 3.
 
-use crate::basis::{Basis, Occupancy, Place, Weights};
+use crate::basis::{Basis, Occupancy, TablePlace, Weights};
 use crate::engine::AdditiveKernel;
 use crate::error::{Error, Result};
 use crate::kernel::Shape;
@@ -17,7 +17,7 @@ pub(super) type Product = [u32; 3];
 
 /// The features of one sub-kernel.
 #[derive(Clone, Debug)]
-pub(super) struct Block {
+pub(super) struct SubFeatures {
     /// Its views.
     pub(super) views: Range<usize>,
     /// Its features.
@@ -30,7 +30,7 @@ pub(super) struct Block {
 #[derive(Clone, Debug)]
 pub(crate) struct FeatureMap {
     pub(super) views: Vec<Basis>,
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<SubFeatures>,
 }
 
 impl FeatureMap {
@@ -76,7 +76,7 @@ impl FeatureMap {
                     (products, len)
                 }
             };
-            blocks.push(Block { views: block, features: next..next + len, products });
+            blocks.push(SubFeatures { views: block, features: next..next + len, products });
             next += len;
         }
         Ok(Self { views, blocks })
@@ -88,12 +88,12 @@ impl FeatureMap {
     }
 
     /// The share of a sub-kernel's variance that its features leave out at a row: none of a line's.
-    pub(super) fn left_out_share(&self, block: &Block, phi: &[f64]) -> f64 {
+    pub(super) fn left_out_share(&self, block: &SubFeatures, phi: &[f64]) -> f64 {
         if self.is_line(block) { 0.0 } else { left_out_share(phi) }
     }
 
     /// Whether a sub-kernel is linear.
-    pub(super) fn is_line(&self, block: &Block) -> bool {
+    pub(super) fn is_line(&self, block: &SubFeatures) -> bool {
         self.views[block.views.start].is_line()
     }
 
@@ -144,12 +144,12 @@ fn left_out_share(phi: &[f64]) -> f64 {
 pub(super) struct Located {
     rows: usize,
     z: Vec<f64>,
-    places: Vec<Place>,
+    places: Vec<TablePlace>,
 }
 
 impl Located {
     #[inline(always)]
-    fn at(&self, view: usize, row: usize) -> (f64, Place) {
+    fn at(&self, view: usize, row: usize) -> (f64, TablePlace) {
         let index = view * self.rows + row;
         (self.z[index], self.places[index])
     }

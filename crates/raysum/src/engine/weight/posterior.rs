@@ -5,7 +5,7 @@ mod file;
 mod slopes;
 
 use super::NAME;
-use super::features::{Block, FeatureMap};
+use super::features::{FeatureMap, SubFeatures};
 use super::solution::Solution;
 use crate::data::Matrix;
 use crate::engine::streams::blocks;
@@ -201,7 +201,7 @@ impl Components for WeightPosterior {
             self.covariance.get_or_init(|| self.solution.covariance(self.prior.noise_variance).0);
         let phi = self.features_of(x);
         let blocks = self.map.blocks.iter().zip(&self.prior.kernel.variances);
-        let component = |(block, variance): (&Block, &f64)| {
+        let component = |(block, variance): (&SubFeatures, &f64)| {
             let at = &block.features;
             let mut f = Marginals { mean: Vec::new(), variance: Vec::new() };
             for row in phi.chunks(p) {

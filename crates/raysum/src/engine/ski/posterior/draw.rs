@@ -16,7 +16,7 @@ use crate::linalg::{self, dot};
 
 /// What does not depend on the function that is drawn.
 #[derive(Debug)]
-pub(super) struct Noise {
+pub(super) struct DrawNoise {
     /// A root of R'R = I − B'T B, its columns one after another.
     root: Vec<f64>,
     /// The nodes of each grid that B is not 0 at.
@@ -66,7 +66,7 @@ impl Draws for SkiPosterior {
 }
 
 impl SkiPosterior {
-    fn noise(&self) -> Noise {
+    fn noise(&self) -> DrawNoise {
         let factor = &self.shared.factor;
         let width = factor.width;
         let mut covariance = vec![0.0; width * width];
@@ -79,6 +79,6 @@ impl SkiPosterior {
         }
         let touched = (0..self.shared.grids.len()).map(|j| factor.touched(j)).collect();
         let places = self.shared.grids.iter().map(Grid::places).collect();
-        Noise { root: linalg::symmetric_root(&covariance, width), touched, places }
+        DrawNoise { root: linalg::symmetric_root(&covariance, width), touched, places }
     }
 }

@@ -1,7 +1,7 @@
 //! The posterior as arrays of a file, and back.
 
 use super::exact::Solver;
-use super::{Loads, Shared, SkiPosterior};
+use super::{Loads, SkiPosterior, SkiShared};
 use crate::engine::ski::grid::Grid;
 use crate::engine::ski::lattice::{self, Lattice};
 use crate::engine::ski::operator::Operator;
@@ -16,7 +16,7 @@ type Words<T> = std::result::Result<T, String>;
 impl SkiPosterior {
     /// The arrays that [`SkiPosterior::from_tensors`] needs.
     pub(super) fn arrays(&self) -> Vec<Tensor> {
-        let Shared { rows, grids, factor, solver, options, seed, .. } = self.shared.as_ref();
+        let SkiShared { rows, grids, factor, solver, options, seed, .. } = self.shared.as_ref();
         let settings = vec![
             options.grid.unwrap_or(0) as f64,
             options.probes as f64,
@@ -84,7 +84,7 @@ impl SkiPosterior {
             exact_variance.then(|| read_solver(prior, tensors, rows, &grids, (&options, seed)));
         let solver = solver.transpose()?;
         let mean = Loads::new(&grids, variances, 1, mean);
-        let shared = Shared {
+        let shared = SkiShared {
             rows,
             factor: Loads::new(&grids, variances, width.unwrap_or(0), factor),
             grids,

@@ -15,7 +15,7 @@ use crate::basis::Basis;
 use crate::data::Matrix;
 use crate::engine::Draws;
 use crate::engine::path::{Draw, Path, Waves};
-use crate::engine::weight::features::{Block, FeatureMap};
+use crate::engine::weight::features::{FeatureMap, SubFeatures};
 use crate::linalg::{self, Threads, dot};
 
 /// The share of a sub-kernel's variance that may be missing without a path in its place: about
@@ -80,7 +80,7 @@ impl Draws for WeightPosterior {
 }
 
 /// e = T'h(u), the coefficients of a path in the basis of its sub-kernel.
-fn coefficients(map: &FeatureMap, block: &Block, path: &Path) -> Vec<f64> {
+fn coefficients(map: &FeatureMap, block: &SubFeatures, path: &Path) -> Vec<f64> {
     let views = &map.views[block.views.clone()];
     if let Path::Line(slope) = path {
         return vec![*slope];

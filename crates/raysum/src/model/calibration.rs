@@ -23,14 +23,14 @@ const APART: f64 = 1e-6;
 
 /// An increasing map of normal scores, linear between its knots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Curve {
+pub struct Calibration {
     /// The scores of the normal distribution.
     nominal: Vec<f64>,
     /// The scores at which held-out observations have the same probability.
     actual: Vec<f64>,
 }
 
-impl Curve {
+impl Calibration {
     /// Of the scores of held-out observations, of which there must be some.
     pub(crate) fn of_scores(scores: &[f64]) -> Self {
         let n = scores.len() as f64;
@@ -58,7 +58,7 @@ impl Curve {
         interpolated(&self.nominal, &self.actual, z, self.slopes())
     }
 
-    /// The inverse of [`Curve::apply`].
+    /// The inverse of [`Calibration::apply`].
     pub(crate) fn undo(&self, z: f64) -> f64 {
         let (low, high) = self.slopes();
         interpolated(&self.actual, &self.nominal, z, (1.0 / low, 1.0 / high))
@@ -152,7 +152,7 @@ mod tests {
             (5000, (|z: f64| 2.0 * z + 0.3 * (z * z - 1.0)) as fn(f64) -> f64),
             (150, |z: f64| 1.5 * z),
         ] {
-            let curve = Curve::of_scores(&draws(count, of));
+            let curve = Calibration::of_scores(&draws(count, of));
             let fresh = draws(40_000, |z| of(-z));
             for level in [0.5, 0.8, 0.95] {
                 let z = metrics::two_sided_quantile(level);
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_map_can_be_undone_and_continues_beyond_its_ends() {
-        let curve = Curve::of_scores(&draws(300, |z| 1.3 * z + 0.1));
+        let curve = Calibration::of_scores(&draws(300, |z| 1.3 * z + 0.1));
         assert!(curve.is_sound());
         for z in [-9.0, -3.0, -1.0, -0.01, 0.0, 0.7, 2.0, 8.0] {
             assert!((curve.undo(curve.apply(z)) - z).abs() < 1e-9, "{z}");
@@ -178,7 +178,8 @@ mod tests {
 
     #[test]
     fn few_scores_give_wider_intervals_than_the_normal_distribution() {
-        let (ten, thirty) = (Curve::of_scores(&[0.0; 10]), Curve::of_scores(&[0.0; 30]));
+        let (ten, thirty) =
+            (Calibration::of_scores(&[0.0; 10]), Calibration::of_scores(&[0.0; 30]));
         assert!(ten.widening(0.95) > thirty.widening(0.95) && thirty.widening(0.95) > 1.0);
         // 2.228 is Student's quantile with ten degrees of freedom.
         assert!((ten.widening(0.95) - 2.228 / 1.96).abs() < 0.02, "{}", ten.widening(0.95));
@@ -186,7 +187,7 @@ mod tests {
 
     #[test]
     fn equal_scores_are_no_obstacle() {
-        let curve = Curve::of_scores(&[1.0; 500]);
+        let curve = Calibration::of_scores(&[1.0; 500]);
         assert!(curve.is_sound() && curve.apply(0.3).is_finite() && curve.undo(0.3).is_finite());
     }
 }
