@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from . import _inputs, _raysum, _tables
+from . import _inputs, _raysum, _settings, _tables
 from ._fitted import FittedModel
 from ._progress import reporting
 from ._types import AutoSettings, NumberedStep, Settings
@@ -89,7 +90,7 @@ class FitMixin(FittedModel, BaseEstimator):
         _tables.tell(notes, stacklevel=3)
         with reporting(int(self.verbose)) as progress:
             threads = _inputs.threads(self.n_jobs)
-            model, history = _raysum.fit(
+            model, history, too_few = _raysum.fit(
                 given.rows, settings, threads, given.frame, progress, checkpoint
             )
         if given.frame is None:
@@ -102,6 +103,13 @@ class FitMixin(FittedModel, BaseEstimator):
         self.notes_ = [note for _, note in notes]
         self._record(history)
         self._warn()
+        if too_few is not None:
+            warnings.warn(
+                f"the choice of models needs at least {_settings.LIMITS['distinct_rows'][0]} "
+                f"distinct rows, and there are {too_few}: ridge regression was fitted alone, "
+                "without scores and calibrated intervals",
+                stacklevel=2,
+            )
         return self
 
     def partial_fit(

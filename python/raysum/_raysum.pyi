@@ -44,7 +44,7 @@ def fit(
     frame: TrainingFrame | None = None,
     progress: Progress | None = None,
     checkpoint: str | PathLike[str] | None = None,
-) -> tuple[Model, list[NumberedStep]]: ...
+) -> tuple[Model, list[NumberedStep], int | None]: ...
 
 @final
 class TrainingFrame:

@@ -1,6 +1,6 @@
 //! The description of fitted models, without large arrays, for the Python side.
 
-use raysum::{HeldOut, Member, Model, Projections, Scores, Stack};
+use raysum::{Calibration, HeldOut, Member, Model, Projections, Scores, Stack};
 use serde_json::{Value, json};
 
 /// The probabilities of the intervals whose widening is shown.
@@ -70,7 +70,7 @@ fn held_out(found: &HeldOut) -> Value {
 
 /// How much wider than those of normal distributions intervals are, at some levels.
 fn calibration(stack: &Stack) -> Value {
-    let widening = |curve: &raysum::Curve| {
+    let widening = |curve: &Calibration| {
         LEVELS.iter().map(|level| json!([level, curve.widening(*level)])).collect()
     };
     stack.calibration().map_or(Value::Null, widening)

@@ -128,12 +128,11 @@ impl Model {
     fn named(&self, columns: Option<Vec<String>>, targets: Option<Vec<String>>) -> PyResult<Self> {
         let mut all = self.targets.clone();
         for (k, stack) in all.iter_mut().enumerate() {
-            let model = stack.first_mut();
             if let Some(columns) = &columns {
-                model.set_column_names(columns.clone()).map_err(to_python)?;
+                stack.set_column_names(columns).map_err(to_python)?;
             }
             if let Some(name) = targets.as_ref().and_then(|names| names.get(k)) {
-                model.set_target_name(name.as_str());
+                stack.set_target_name(name);
             }
         }
         Ok(Self { targets: all })
@@ -143,9 +142,8 @@ impl Model {
     fn of_frame(&self, frame: &TrainingFrame) -> PyResult<Self> {
         let mut all = self.targets.clone();
         for (stack, target) in all.iter_mut().zip(&frame.schema.labels.targets) {
-            let model = stack.first_mut();
-            model.set_schema(frame.schema.clone()).map_err(to_python)?;
-            model.set_target_name(target.name.as_str());
+            stack.set_schema(&frame.schema).map_err(to_python)?;
+            stack.set_target_name(&target.name);
         }
         Ok(Self { targets: all })
     }
@@ -159,14 +157,7 @@ impl Model {
         rows: usize,
         missing: &str,
     ) -> PyResult<EncodedFrame<'py>> {
-        let first = self.targets[0].first();
-        let schema = match first.schema() {
-            Some(schema) => schema.clone(),
-            None => {
-                let firsts: Vec<_> = self.targets.iter().map(|s| s.first().clone()).collect();
-                raysum_table::schema_of(&firsts)
-            }
-        };
+        let schema = raysum_table::schema_of(self.targets.iter().map(Stack::first));
         frame::encode(py, &schema, &columns, named, rows, missing)
     }
 

@@ -4,8 +4,8 @@ use crate::error::to_python;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use raysum::limits::{
-    MAX_CATEGORIES, MAX_NEIGHBORS, MAX_PROBES, MAX_SUB_KERNELS, MIN_CATEGORIES, MIN_GRID_POINTS,
-    MIN_PROBES, MIN_SUBSET_ROWS,
+    MAX_CATEGORIES, MAX_NEIGHBORS, MAX_PROBES, MAX_SUB_KERNELS, MIN_CATEGORIES, MIN_FOLD_ROWS,
+    MIN_GRID_POINTS, MIN_PROBES, MIN_SUBSET_ROWS,
 };
 use raysum::{
     ColumnsScale, Config, ConfigPatch, Directions, Effort, EngineChoice, Error, Intervals,
@@ -14,6 +14,9 @@ use raysum::{
 use serde_json::json;
 use std::collections::HashMap;
 use std::str::FromStr;
+
+/// The preset that is ridge regression.
+const RIDGE: &str = "linear";
 
 /// The settings of a fit; `None` leaves that of the preset.
 #[derive(FromPyObject)]
@@ -103,6 +106,16 @@ impl Plan {
                 StackFit::auto(*effort).seed(*seed).intervals(*intervals)
             }
         }
+    }
+
+    /// What is fitted in place of a choice of models that there are too few rows for.
+    pub(crate) fn of_few_rows(&self) -> Result<Self> {
+        let (name, mut config) = (RIDGE, Box::new(Config::preset(RIDGE)?));
+        if let Self::Auto { seed, .. } = self {
+            config.seed = *seed;
+        }
+        let intervals = Intervals::Gaussian;
+        Ok(Self::One { name: name.into(), config, shared: false, intervals })
     }
 
     /// Whether it is one model.
@@ -200,6 +213,7 @@ pub(crate) fn limits() -> HashMap<&'static str, (usize, Option<usize>)> {
         ("n_projections", (1, Some(MAX_SUB_KERNELS))),
         ("categories", (MIN_CATEGORIES, Some(MAX_CATEGORIES))),
         ("subset", (MIN_SUBSET_ROWS, None)),
+        ("distinct_rows", (MIN_FOLD_ROWS, None)),
         ("grid", (MIN_GRID_POINTS, None)),
         ("probes", (MIN_PROBES, Some(MAX_PROBES))),
         ("neighbors", (1, Some(MAX_NEIGHBORS))),
