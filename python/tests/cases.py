@@ -30,7 +30,8 @@ TWO.setflags(write=False)
 
 
 def gp(**parameters: Any) -> ProjectedAdditiveGPRegressor:
-    return ProjectedAdditiveGPRegressor(**parameters)
+    """An estimator that is fitted once: its intervals have tests of their own."""
+    return ProjectedAdditiveGPRegressor(**{"intervals": "gaussian", **parameters})
 
 
 def fit(x: Any = X, y: Any = Y, **arguments: Any) -> ProjectedAdditiveGPRegressor:

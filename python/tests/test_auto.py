@@ -357,8 +357,8 @@ class TestKnownTruth:
         assert gp.coverage(X[test], y[test]).shares[0] >= 0.88
 
     def test_the_score_of_pure_noise_does_not_lie(self):
-        rng, X = made_up(100, 200)
-        gp = AutoGPRegressor().fit(X, rng.normal(size=100))
+        rng, X = made_up(60, 200)
+        gp = AutoGPRegressor().fit(X, rng.normal(size=60))
         assert gp.scores_.r2 <= 0.1
         assert 0.85 <= gp.scores_.stack.coverage95 <= 1
 
@@ -422,6 +422,6 @@ class TestBadInput:
     def test_values_that_are_not_finite(self, table):
         X, y = table
         with pytest.raises(ValueError, match="Input X contains NaN at row 3, column 'b'"):
-            AutoGPRegressor().fit(X.where((X.index != 3) | (X.columns != "b")), y)
+            AutoGPRegressor().fit(X.assign(b=X["b"].where(X.index != 3)), y)
         with pytest.raises(ValueError, match="Input y contains infinity at row 0"):
             AutoGPRegressor().fit(X, y.where(y.index > 0, np.inf))
