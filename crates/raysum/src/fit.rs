@@ -178,6 +178,8 @@ impl<'a, 'p> Fit<'a, 'p> {
         let tracker = Tracker::new(self.progress.as_deref_mut(), training.len(), self.place);
         let search = Search::new(self.config, tracker, self.checkpoint.as_deref_mut());
         let schedule = Schedule::new(self.config, training, start.is_some(), self.freedom);
-        schedule.run(search, training, parameters, &first)
+        schedule
+            .run(search, training, parameters, &first)
+            .map_err(|error| start::of_term(error, self.config, data.columns()))
     }
 }
