@@ -59,7 +59,11 @@ impl<'s> Schedule<'s> {
     ) -> Self {
         let n = training.len();
         let stages = match config.subset {
-            Some(rows) if config.learns_directions() || config.optimizer == Optimizer::Adam => {
+            Some(rows)
+                if started
+                    || config.learns_directions()
+                    || config.optimizer == Optimizer::Adam =>
+            {
                 Stages::one(rows.min(n))
             }
             Some(rows) => Stages::scouted(rows.min(n)),
