@@ -111,11 +111,11 @@ def finite(X: Floats, named: FittedModel | list[str]) -> Floats:
     raise ValueError(f"Input X contains {_kind(X[row, column])} at {place}{_more(count)}.")
 
 
-def probabilities(levels: ArrayLike) -> Floats:
-    """A copy of levels as an array, if they are probabilities."""
-    checked = np.array(levels, dtype=np.float64).ravel()
+def probabilities(given: ArrayLike, name: str = "levels") -> Floats:
+    """A copy as an array, if these are probabilities."""
+    checked = np.array(given, dtype=np.float64).ravel()
     if not len(checked) or not ((checked > 0) & (checked < 1)).all():
-        raise ValueError("levels must be probabilities between 0 and 1, at least one.")
+        raise ValueError(f"{name} must be probabilities between 0 and 1, at least one.")
     return checked
 
 

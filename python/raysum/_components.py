@@ -11,12 +11,12 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _curves
-from ._fitted import FittedModel
+from ._single import SingleModel
 from .typing import ComponentCurve, Floats, TableLike
 
 
-class ComponentsMixin(FittedModel, TransformerMixin):
-    """The function along each direction, as values, features or curves, and its slopes."""
+class ComponentsMixin(SingleModel, TransformerMixin):
+    """The function along each direction, as values, features or curves."""
 
     @overload
     def components(self, X: TableLike, return_std: Literal[False] = False) -> Floats: ...
@@ -60,10 +60,10 @@ class ComponentsMixin(FittedModel, TransformerMixin):
         # Means and standard deviations: of a chunk, of all rows, and joined.
         self._require("components", len(x), 6 * len(self.degrees_))
         answers = self._model.components(x, threads)
-        values = self._join([np.stack([m for m, _ in target], axis=-1) for target in answers])
+        values = self._join([np.stack([m for _, m, _ in target], axis=-1) for target in answers])
         if not return_std:
             return values
-        return values, self._join([np.stack([s for _, s in t], axis=-1) for t in answers])
+        return values, self._join([np.stack([s for _, _, s in t], axis=-1) for t in answers])
 
     def component_curves(
         self, X: TableLike, components: Sequence[int] | None = None, target: int = 0
@@ -144,20 +144,3 @@ class ComponentsMixin(FittedModel, TransformerMixin):
         if self._several:
             names = [f"target{k}_{name}" for k in range(self.n_outputs_) for name in names]
         return np.array(names, dtype=object)
-
-    def gradient(self, X: TableLike) -> Floats:
-        """The slope of the predicted mean along each column, at the rows of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows at which to evaluate.
-
-        Returns
-        -------
-        slopes : ndarray of shape (n_samples, n_columns) or (n_samples, n_outputs, n_columns)
-            Change of the target per unit of each column in `encoded_names_`.
-        """
-        x, threads = self._ask(X)
-        self._require("gradients", len(x), 2 * x.shape[1])
-        return self._join(self._model.gradient(x, threads))

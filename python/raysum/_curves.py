@@ -11,7 +11,7 @@ import numpy as np
 from .typing import ComponentCurve, Floats
 
 if TYPE_CHECKING:
-    from ._fitted import FittedModel
+    from ._single import SingleModel
 
 MOST_COMPONENTS = 6
 # Points of a curve, and approximate number of rows over which its mean is taken.
@@ -19,7 +19,7 @@ POINTS = 200
 
 
 def curves(
-    model: FittedModel, x: Floats, threads: int, components: Sequence[int] | None, target: int
+    model: SingleModel, x: Floats, threads: int, components: Sequence[int] | None, target: int
 ) -> list[ComponentCurve]:
     """The curves of the given components, by default of those that vary most over the rows."""
     if len(x) < 2:
@@ -37,17 +37,17 @@ def check_number(name: str, number: object, count: int) -> None:
         raise ValueError(f"{name}: there is no number {number}; there are 0 to {count - 1}.")
 
 
-def _most_varying(model: FittedModel, x: Floats, threads: int, target: int) -> list[int]:
+def _most_varying(model: SingleModel, x: Floats, threads: int, target: int) -> list[int]:
     functions = model._model.components(x, threads)[target]
     one = [j for j, degree in enumerate(model.degrees_) if degree == 1]
     if not one:
         raise ValueError("only functions of one coordinate are drawn; the model has none.")
     # Rounded, so that equal functions stay in their order.
-    variance = {j: float(f"{functions[j][0].var():.6g}") for j in one}
+    variance = {j: float(f"{functions[j][1].var():.6g}") for j in one}
     return sorted(one, key=lambda j: -variance[j])[:MOST_COMPONENTS]
 
 
-def _checked_components(model: FittedModel, components: Sequence[int]) -> list[int]:
+def _checked_components(model: SingleModel, components: Sequence[int]) -> list[int]:
     shown = list(np.ravel(components))
     if not shown:
         raise ValueError("components is empty; give the number of at least one.")
@@ -59,7 +59,7 @@ def _checked_components(model: FittedModel, components: Sequence[int]) -> list[i
     return [int(j) for j in shown]
 
 
-def _curve(model: FittedModel, x: Floats, threads: int, j: int, target: int) -> ComponentCurve:
+def _curve(model: SingleModel, x: Floats, threads: int, j: int, target: int) -> ComponentCurve:
     line = _line(model, x, j, target)
     points = np.linspace(line.coordinate.min(), line.coordinate.max(), POINTS)
     some = line.coordinate[:: -(-len(x) // POINTS)]
@@ -86,7 +86,7 @@ class _Line(NamedTuple):
     step: Floats
 
 
-def _line(model: FittedModel, x: Floats, j: int, target: int) -> _Line:
+def _line(model: SingleModel, x: Floats, j: int, target: int) -> _Line:
     direction = _of_target(model.directions_, target, 2)[sum(model.degrees_[:j])]
     scales = model._description["columns_scales"]
     centre = np.array([column["mean"] for column in scales])
@@ -110,7 +110,7 @@ def _line(model: FittedModel, x: Floats, j: int, target: int) -> _Line:
     return _Line(direction, (x - centre) @ (direction / scale), centre, step)
 
 
-def _column_length_scales(model: FittedModel, j: int, target: int) -> Floats | None:
+def _column_length_scales(model: SingleModel, j: int, target: int) -> Floats | None:
     """The length-scale of each column, if the term of this component has one per column."""
     for config, term in zip(model._description["config"]["terms"], model._terms[target]):
         if j < len(term.degrees):

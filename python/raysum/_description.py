@@ -122,8 +122,48 @@ class Hyperparameters(TypedDict):
     mean: float
 
 
+class Member(TypedDict):
+    """A model of a stack: its mixing weights in the mean and in the spread, and the factor of its
+    standard deviations."""
+
+    name: str
+    weight: float
+    spread_weight: float
+    inflation: float
+
+
+class Scores(TypedDict):
+    """Scores of held-out rows, in the target's units."""
+
+    rmse: float
+    mae: float
+    nlpd: float
+    crps: float
+    coverage95: float
+    width95: float
+
+
+class Tried(TypedDict):
+    """A model that was tried; its scores, if it could be fitted."""
+
+    name: str
+    scores: Scores | None
+
+
+class HeldOut(TypedDict):
+    """What held-out rows show."""
+
+    rows: int
+    folds: int
+    stack: Scores
+    constant: Scores
+    ridge: Scores | None
+    tried: list[Tried]
+
+
 class Description(TypedDict):
-    """A fitted model without its large arrays; lists from `reports` on have an entry per target."""
+    """A fitted model without its large arrays; lists from `reports` on have an entry per target.
+    What only one model has is that of the first member of a stack."""
 
     version: str
     columns: int
@@ -139,13 +179,16 @@ class Description(TypedDict):
     reports: list[Report]
     hyperparameters: list[Hyperparameters]
     target_names: list[str | None]
-    relevance: list[list[float]]
     noise_std: list[float]
     noise_relevance: list[list[float]]
     target_transformation: list[str | None]
     constant: list[float]
     log_marginal_likelihood: list[float]
     likelihood_error: list[float]
+    relevance: list[list[float]]
+    members: list[list[Member]]
+    held_out: list[HeldOut | None]
+    calibration: list[list[tuple[float, float]] | None]
 
 
 def describe(model: _raysum.Model) -> Description:

@@ -1,25 +1,27 @@
-"""The scikit-learn estimator: parameters, fit, files."""
+"""The scikit-learn estimator of one model: its parameters."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
-from . import _inputs, _raysum, _settings, _tables
+from . import _description, _raysum, _settings
+from ._answers import AnswersMixin
 from ._components import ComponentsMixin
+from ._fitting import HISTORY, FitMixin
 from ._prediction import PredictionMixin
-from ._progress import reporting
+from ._types import NumberedStep, Settings
 from .typing import (
     ColumnsScaleName,
     DirectionsName,
     EngineName,
+    IntervalsName,
     KernelName,
     LengthScalePriorName,
     MissingRule,
@@ -28,26 +30,21 @@ from .typing import (
     OptimizerName,
     RandomState,
     SkiOptions,
-    TableLike,
     TargetScaleName,
 )
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: The fields of `history_`.
-HISTORY = [
-    ("target", int),
-    ("phase", "U8"),
-    ("rows", int),
-    ("search", int),
-    ("evaluation", int),
-    ("objective", float),
-]
-
 
 class ProjectedAdditiveGPRegressor(
-    PredictionMixin, ComponentsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
+    FitMixin,
+    PredictionMixin,
+    AnswersMixin,
+    ComponentsMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    BaseEstimator,
 ):
     """Gaussian-process regression by a sum of functions of one-dimensional projections.
 
@@ -130,6 +127,11 @@ class ProjectedAdditiveGPRegressor(
     noise_bounds : (float, float), default=(1e-4, 10.0)
         Range of the noise variance, relative to the target's variance: never below the first, and
         above the second only against a steep prior.
+    intervals : {"calibrated", "gaussian"}, default="calibrated"
+        Where standard deviations, intervals and quantiles come from: from errors at held-out rows,
+        for which the model is also fitted without each fifth of the rows (without one part of them
+        only, if there are many), or from the Gaussian process alone. Tables with fewer than 10
+        distinct rows are not calibrated.
     missing : {"error", "drop", "mean", "indicate"}, default="error"
         Treatment of missing values of X (NaN, None, NA, NaT): refuse them; leave such rows out of a
         fit (rows to predict cannot be left out); fill in the mean of the column over the training
@@ -187,6 +189,16 @@ class ProjectedAdditiveGPRegressor(
         The mixing weight of each sub-kernel: its share of the prior variance.
     scale_ : float or ndarray of shape (n_outputs_,)
         The prior variance, relative to the target's variance.
+    scores_ : HeldOutScores or None, or list of them
+        With calibrated intervals, what held-out rows show, which `raysum.typing.HeldOutScores`
+        describes: RMSE, MAE, NLPD, CRPS, coverage and width of intervals, beside those of a
+        constant and of ridge regression.
+    inflation_ : float or ndarray of shape (n_outputs_,)
+        What standard deviations are multiplied by, so that errors of held-out rows are as large as
+        they say; 1 if intervals are not calibrated.
+    calibration_ : dict of float to float, or None, or list of them
+        How much wider than those of a normal distribution intervals of some probabilities are,
+        because errors of held-out rows are not normal.
     noise_std_ : float or ndarray of shape (n_outputs_,)
         Standard deviation of the noise of a row of sample weight 1, in the target's units.
     constant_ : float or ndarray of shape (n_outputs_,)
@@ -214,6 +226,7 @@ class ProjectedAdditiveGPRegressor(
 
     See Also
     --------
+    AutoGPRegressor : Chooses models by itself, and mixes them.
     sklearn.gaussian_process.GaussianProcessRegressor : All columns in one kernel, any kernel.
 
     References
@@ -233,9 +246,6 @@ class ProjectedAdditiveGPRegressor(
     >>> bool((lower < y[:2]).all())
     True
     """
-
-    notes_: list[str]
-    history_: NDArray[np.void]
 
     _parameter_constraints = _settings.CONSTRAINTS
 
@@ -265,6 +275,7 @@ class ProjectedAdditiveGPRegressor(
         subset: int | None = None,
         independent: bool = True,
         noise_bounds: Sequence[float] | NDArray[np.floating] = (1e-4, 10.0),
+        intervals: IntervalsName = "calibrated",
         missing: MissingRule = "error",
         categories: int = 100,
         random_state: RandomState = 0,
@@ -294,144 +305,19 @@ class ProjectedAdditiveGPRegressor(
         self.subset = subset
         self.independent = independent
         self.noise_bounds = noise_bounds
+        self.intervals = intervals
         self.missing = missing
         self.categories = categories
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(
-        self,
-        X: TableLike,
-        y: TableLike,
-        sample_weight: ArrayLike | None = None,
-        noise_std: ArrayLike | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-    ) -> Self:
-        """Find hyperparameters by the marginal likelihood, and compute the posterior.
-
-        Ctrl-C stops it and leaves the estimator unchanged.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows: NumPy, pandas or polars. Arrays of 64-bit floats in C or Fortran order
-            are not copied. Frames may contain text, categories, dates and booleans, which are
-            encoded as in a file that `raysum fit` reads: text becomes one column per category,
-            dates the days since 1970, booleans 0 and 1.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The target, or several.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights: the noise variance of a row of weight w is that of a row of weight 1,
-            divided by w. Equal rows are merged into one row with the sum of their weights, and a
-            common factor of all weights changes only `noise_std_`. Rows of weight 0 are left out;
-            at least two rows must have a positive weight. Predictions have the average noise
-            variance of the training rows.
-        noise_std : float or array-like of shape (n_samples,), default=None
-            Known standard deviation of each row's noise, in the target's units; for one target.
-            Noise that the fit estimates is added to it.
-        checkpoint : path, default=None
-            A file that records the search. A fit that was stopped in any way continues when it is
-            started again with the same rows, parameters and file, and ends with the same model. The
-            file is removed when the fit is done.
-
-        Returns
-        -------
-        self : ProjectedAdditiveGPRegressor
-            The fitted estimator.
-        """
-        self._validate_params()
-        settings = _settings.settings(self)
-        # Validation sets attributes such as feature_names_in_: on a clone, until the fit succeeds.
-        seen = clone(self)
-        given = _inputs.rows(seen, X, y, sample_weight, noise_std, reset=True, least=2)
-        notes = [] if given.frame is None else given.frame.notes
-        _tables.tell(notes, stacklevel=3)
-        with reporting(int(self.verbose)) as progress:
-            threads = _inputs.threads(self.n_jobs)
-            model, history = _raysum.fit(
-                given.rows, settings, threads, given.frame, progress, checkpoint
-            )
-        if given.frame is None:
-            names = getattr(seen, "feature_names_in_", None)
-            columns = None if names is None else list(names)
-            model = model.named(columns, _inputs.target_names(y))
-        else:
-            model = model.of_frame(given.frame)
-        self._take(model, given.dimensions == 2)
-        self.notes_ = [note for _, note in notes]
-        self.history_ = np.array(history, dtype=HISTORY)
-        self._warn()
-        return self
-
-    def partial_fit(
-        self,
-        X: TableLike,
-        y: TableLike,
-        sample_weight: ArrayLike | None = None,
-        noise_std: ArrayLike | None = None,
-    ) -> Self:
-        """Add rows at the hyperparameters of the first call.
-
-        The first call, or `fit`, searches hyperparameters and needs enough rows to find them. Later
-        calls keep them, and mean, interval and likelihood become those of all rows so far. With the
-        weight-space engine the cost does not depend on the number of earlier rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            More rows, at least one.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights; rows of weight 0 are left out.
-        noise_std : float or array-like of shape (n_samples,), default=None
-            Known standard deviation of each row's noise.
-
-        Returns
-        -------
-        self : ProjectedAdditiveGPRegressor
-            The fitted estimator.
-        """
-        if not self.__sklearn_is_fitted__():
-            return self.fit(X, y, sample_weight, noise_std)
-        self._validate_params()
-        rows = self._further_rows(X, y, sample_weight, noise_std)
-        model = self._model.updated(rows, _inputs.threads(self.n_jobs))
-        self._take(model, self._several)
-        return self
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a file, which the command line and the Rust library also read.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file, which is written atomically.
-
-        Examples
-        --------
-        >>> import os, tempfile
-        >>> import numpy as np
-        >>> from raysum import ProjectedAdditiveGPRegressor
-        >>> X = np.random.default_rng(0).normal(size=(50, 2))
-        >>> gp = ProjectedAdditiveGPRegressor().fit(X, X[:, 0])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = os.path.join(folder, "model.raysum")
-        ...     gp.save(path)
-        ...     again = ProjectedAdditiveGPRegressor.load(path)
-        >>> bool((again.predict(X) == gp.predict(X)).all())
-        True
-        """
-        check_is_fitted(self)
-        self._model.save(path)
-
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a model file, saved by Python, the command line or the Rust library.
 
         A model that was fitted on a table with text or dates takes frames with the original
-        columns.
+        columns. A file with several models per target is for `AutoGPRegressor.load`.
 
         Parameters
         ----------
@@ -443,15 +329,20 @@ class ProjectedAdditiveGPRegressor(
         estimator : ProjectedAdditiveGPRegressor
             A fitted estimator, with the parameters of its fit.
         """
+        model = _raysum.Model.load(path)
+        most = max(len(members) for members in _description.describe(model)["members"])
+        if most > 1:
+            raise ValueError(
+                f"{os.fspath(path)}: it holds a stack of {most} models; read it with "
+                "AutoGPRegressor.load."
+            )
         estimator = cls()
-        estimator._take(_raysum.Model.load(path))
+        estimator._take(model)
         estimator.set_params(**_settings.parameters(estimator._description))
         return estimator
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
+    def _recipe(self) -> Settings:
+        return _settings.settings(self)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "error"
-        return tags
+    def _record(self, history: list[NumberedStep]) -> None:
+        self.history_ = np.array([step for _, step in history], dtype=HISTORY)

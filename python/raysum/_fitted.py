@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from . import _inputs, _raysum
-from ._description import Description, TermHyperparameters, describe
-from .typing import FittedTerm, Floats, MissingRule, TableLike
+from . import _description, _inputs, _raysum
+from ._description import Description
+from .typing import Floats, HeldOutScores, MissingRule, Scores, TableLike
 
-
-def _fitted_terms(
-    d: Description, directions: list[Floats], found: list[TermHyperparameters]
-) -> list[FittedTerm]:
-    """The terms of one target."""
-    written = (d["preset"] or "").split("+")
-    configs = d["config"]["terms"]
-    named = len(written) == len(configs) and all(written)
-    return [
-        FittedTerm(
-            name=written[t] if named else configs[t]["kernel"],
-            kernel=configs[t]["kernel"],
-            degrees=d["degrees"][t],
-            directions=directions[t],
-            length_scales=np.array(h["column_length_scales"] or h["length_scales"]),
-            variances=np.array(h["variances"]),
-        )
-        for t, h in enumerate(found)
-    ]
+Value = TypeVar("Value")
 
 
 class FittedModel:
@@ -41,10 +22,10 @@ class FittedModel:
 
     _model: _raysum.Model
     _description: Description
-    #: The terms of each target.
-    _terms: list[list[FittedTerm]]
     #: Whether y has two dimensions.
     _several: bool
+    #: The encoded columns of each of the user's columns, by number, and their labels.
+    _columns: tuple[list[list[int]], list[str]]
 
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
@@ -53,20 +34,8 @@ class FittedModel:
     target_names_: list[str | None]
     relevance_: dict[str, float] | dict[str, Floats]
     feature_importances_: Floats
-    terms_: list[FittedTerm] | list[list[FittedTerm]]
-    directions_: Floats
-    degrees_: list[int]
-    length_scales_: Floats
-    weights_: Floats
-    scale_: float | Floats
-    noise_std_: float | Floats
-    noise_relevance_: dict[str, float] | dict[str, Floats]
-    target_transformation_: str | list[str | None] | None
-    constant_: float | Floats
-    engine_: str
-    n_iter_: int | NDArray[np.int_]
-    shrinkage_: float | list[float | None] | None
-    log_marginal_likelihood_error_: float | Floats
+    scores_: HeldOutScores | list[HeldOutScores | None] | None
+    calibration_: dict[float, float] | list[dict[float, float] | None] | None
 
     # Parameters of the estimator.
     n_jobs: int | None
@@ -77,7 +46,7 @@ class FittedModel:
         """Makes this the fitted model. `several` is whether y has two dimensions, which a file does
         not record; by default it has if there are several targets.
         """
-        d = self._description = describe(model)
+        d = self._description = _description.describe(model)
         self._model = model
         schema = d["schema"]
         names = d["column_names"]
@@ -96,41 +65,21 @@ class FittedModel:
         self.target_names_ = d["target_names"]
         self.n_outputs_ = len(self.target_names_)
         self._several = self.n_outputs_ > 1 if several is None else several
-        self.engine_ = d["engine"]
-        evaluations = [report["evaluations"] for report in d["reports"]]
-        self.n_iter_ = np.array(evaluations) if self._several else evaluations[0]
-        chosen = [report["shrinkage"] for report in d["reports"]]
-        self.shrinkage_ = chosen if self._several else chosen[0]
-        self._terms = [
-            _fitted_terms(d, directions, found["terms"])
-            for directions, found in zip(model.directions(), d["hyperparameters"])
-        ]
-        self.terms_ = self._terms if self._several else self._terms[0]
-        self.directions_ = self._over_terms(lambda term: term.directions)
-        self.degrees_ = [degree for term in d["degrees"] for degree in term]
-        self.length_scales_ = self._over_terms(lambda term: term.length_scales)
-        variances = [np.concatenate([term.variances for term in each]) for each in self._terms]
-        self.scale_ = self._each([each.sum() for each in variances])
-        self.weights_ = self._join([each / each.sum() for each in variances], axis=0)
-        self.noise_std_ = self._each(d["noise_std"])
-        self.constant_ = self._each(d["constant"])
-        transformations = d["target_transformation"]
-        self.target_transformation_ = transformations if self._several else transformations[0]
-        self.log_marginal_likelihood_error_ = self._each(d["likelihood_error"])
         ends = np.cumsum([0, *widths])
         # The encoded columns of a column share one value; an identifier has none.
         groups = [sorted(set(d["groups"][a:b])) for a, b in pairwise(ends)]
         labels = names if named and names else [f"x{i}" for i in range(len(widths))]
-        self.feature_importances_, self.relevance_ = self._shares(d["relevance"], groups, labels)
-        # Targets of constant noise have none.
-        of_noise = [each or [0.0] * len(d["relevance"][0]) for each in d["noise_relevance"]]
-        varies = any(d["noise_relevance"])
-        self.noise_relevance_ = self._shares(of_noise, groups, labels)[1] if varies else {}
+        self._columns = groups, labels
+        self.feature_importances_, self.relevance_ = self._shares(d["relevance"])
+        self.scores_ = self._of_each([_scores(held_out) for held_out in d["held_out"]])
+        curves = [None if curve is None else dict(curve) for curve in d["calibration"]]
+        self.calibration_ = self._of_each(curves)
 
     def _shares(
-        self, relevance: list[list[float]], groups: list[list[int]], labels: list[str]
+        self, relevance: list[list[float]]
     ) -> tuple[Floats, dict[str, float] | dict[str, Floats]]:
         """The mean share of each column, and the shares by name, the largest first."""
+        groups, labels = self._columns
         of_targets = np.array(relevance)
         shares = np.stack([of_targets[:, group].sum(axis=1) for group in groups], axis=1)
         mean = shares.mean(axis=0)
@@ -140,33 +89,7 @@ class FittedModel:
         return mean, {labels[i]: float(shares[0, i]) for i in order}
 
     def _warn(self) -> None:
-        """Warns if the search did not converge, or was bound by its cost."""
-        reports = self._description["reports"]
-        if any(report["rough"] for report in reports):
-            warnings.warn(
-                "the functions are as rough as is affordable for this many rows; if columns have "
-                "heavy tails, columns_scale='ranks' often helps",
-                stacklevel=3,
-            )
-        if any(report["hit_limit"] for report in reports):
-            warnings.warn(
-                "the search ended at its limit of evaluations; raise max_evaluations",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        report = max(reports, key=lambda report: report["unconverged"])
-        if report["unconverged"]:
-            warnings.warn(
-                f"conjugate gradients did not converge at {report['unconverged']} of "
-                f"{report['evaluations']} evaluations, where the search stepped back; raise the "
-                "lower of noise_bounds, or cg_iterations",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-    def _over_terms(self, of: Callable[[FittedTerm], Floats]) -> Floats:
-        """An array of each term, one after another, for each target."""
-        return self._join([np.concatenate([of(term) for term in each]) for each in self._terms], 0)
+        """Issues warnings about a fit, if there are any."""
 
     def _ask(self, X: TableLike) -> tuple[Floats, int]:
         """The encoded rows, and the number of threads."""
@@ -180,6 +103,10 @@ class FittedModel:
     def _each(self, values: list[float]) -> float | Floats:
         """A number, or an array with one per target if y has two dimensions."""
         return np.array(values) if self._several else values[0]
+
+    def _of_each(self, values: list[Value]) -> Value | list[Value]:
+        """What the only target has, or a list with that of each if y has two dimensions."""
+        return values if self._several else values[0]
 
     def _require(self, what: str, rows: int, numbers: int) -> None:
         """Raises MemoryError if there is no memory for this many numbers per row and target, and
@@ -203,3 +130,18 @@ class FittedModel:
             fitted = f"{self.n_outputs_} column(s)" if self._several else "one dimension"
             raise ValueError(f"y has {shapes[dimensions]}, but the y of the fit had {fitted}.")
         return rows
+
+
+def _scores(found: _description.HeldOut | None) -> HeldOutScores | None:
+    if found is None:
+        return None
+    ridge = found["ridge"]
+    tried = [(each["name"], each["scores"]) for each in found["tried"]]
+    return HeldOutScores(
+        rows=found["rows"],
+        folds=found["folds"],
+        stack=Scores(**found["stack"]),
+        constant=Scores(**found["constant"]),
+        ridge=None if ridge is None else Scores(**ridge),
+        tried={name: None if scores is None else Scores(**scores) for name, scores in tried},
+    )

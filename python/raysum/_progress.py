@@ -27,8 +27,8 @@ def reporting(verbose: int) -> Iterator[Progress | None]:
         yield _Lines(1 if verbose > 1 else 10)
         return
 
-    def advance(step: Step, all_rows: int, done: float) -> None:
-        bar.set_description_str(_where(step, all_rows), refresh=False)
+    def advance(step: Step, all_rows: int, fits: tuple[int, int], done: float) -> None:
+        bar.set_description_str(_where(step, all_rows, fits), refresh=False)
         bar.set_postfix_str(f"objective {step[-1]:.6g}", refresh=False)
         bar.update(done - bar.n)
 
@@ -47,10 +47,14 @@ def _bar() -> Any:
     return tqdm(total=1.0, desc="fit", bar_format=FORMAT)
 
 
-def _where(step: Step, all_rows: int) -> str:
+def _where(step: Step, all_rows: int, fits: tuple[int, int]) -> str:
     _target, phase, rows, *_ = step
+    number, count = fits
+    what = PHASES[phase]
+    if count > 1:
+        what = f"fit {number + 1} of {count}" + ("" if phase == "search" else f", {what},")
     part = f"{rows} of {all_rows}" if rows < all_rows else f"{rows}"
-    return f"{PHASES[phase]} on {part} rows"
+    return f"{what} on {part} rows"
 
 
 class _Lines:
@@ -60,10 +64,11 @@ class _Lines:
         self.every = every
         self.count = 0
 
-    def __call__(self, step: Step, all_rows: int, done: float) -> None:
+    def __call__(self, step: Step, all_rows: int, fits: tuple[int, int], done: float) -> None:
         self.count += 1
         if self.count % self.every and self.count > 1:
             return
         *_, evaluation, objective = step
-        line = f"{_where(step, all_rows)}: evaluation {evaluation}, objective {objective:.6g}"
+        where = _where(step, all_rows, fits)
+        line = f"{where}: evaluation {evaluation}, objective {objective:.6g}"
         print(f"{line}, {100 * done:.0f} % done", file=sys.stderr, flush=True)

@@ -1,10 +1,21 @@
-"""The compiled part of raysum; `raysum.ProjectedAdditiveGPRegressor` is the public interface."""
+"""The compiled part of raysum; the estimators of `raysum` are the public interface."""
 
 from collections.abc import Sequence
 from os import PathLike
 from typing import final
 
-from ._types import Column, Note, Predicted, Progress, Rows, Settings, Step, Target
+from ._types import (
+    AutoSettings,
+    Column,
+    MemberComponent,
+    Note,
+    NumberedStep,
+    Predicted,
+    Progress,
+    Rows,
+    Settings,
+    Target,
+)
 from .typing import Floats
 
 __all__ = [
@@ -28,12 +39,12 @@ def require_memory(what: str, numbers: int) -> None: ...
 def leave() -> None: ...
 def fit(
     rows: Rows,
-    settings: Settings,
+    settings: Settings | AutoSettings,
     threads: int,
     frame: TrainingFrame | None = None,
     progress: Progress | None = None,
     checkpoint: str | PathLike[str] | None = None,
-) -> tuple[Model, list[Step]]: ...
+) -> tuple[Model, list[NumberedStep], int | None]: ...
 
 @final
 class TrainingFrame:
@@ -78,6 +89,7 @@ class Model:
         threads: int,
         noise_std: Floats | None = None,
         level: float | None = None,
+        quantiles: list[float] | None = None,
     ) -> list[Predicted]: ...
     def joint(
         self, x: Floats, threads: int, component: int | None = None
@@ -85,7 +97,7 @@ class Model:
     def functions(
         self, x: Floats, count: int, seed: int, prior_and_noise: tuple[bool, bool], threads: int
     ) -> list[Floats]: ...
-    def components(self, x: Floats, threads: int) -> list[list[tuple[Floats, Floats]]]: ...
+    def components(self, x: Floats, threads: int) -> list[list[MemberComponent]]: ...
     def gradient(self, x: Floats, threads: int) -> list[Floats]: ...
     def noise_std(self, x: Floats, threads: int) -> list[Floats]: ...
     def cdf(self, rows: Rows, threads: int) -> list[Floats]: ...

@@ -17,10 +17,11 @@ from sklearn.utils._param_validation import (
 )
 
 from . import _description, _inputs, _raysum
-from ._types import Settings
+from ._types import AutoSettings, Settings
 from .typing import MissingRule, SkiOptions
 
 if TYPE_CHECKING:
+    from ._auto import AutoGPRegressor
     from ._estimator import ProjectedAdditiveGPRegressor
 
 NAMES = _raysum.names()
@@ -52,7 +53,18 @@ def _limited(name: str) -> Interval:
 
 #: Parameters that change a part of a preset of one term.
 CHANGES = ["degrees", "kernel", "directions", "learn_weights"]
-#: Constraints of each parameter, checked by scikit-learn.
+#: Constraints of the parameters of both estimators, checked by scikit-learn.
+COMMON: dict[str, list[Any]] = {
+    "intervals": [_named("intervals")],
+    "missing": [StrOptions(set(get_args(MissingRule)))],
+    "categories": [_limited("categories")],
+    "random_state": [_count(0, _inputs.LARGEST_SEED), "random_state"],
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
+}
+#: Those of the estimator that chooses models by itself.
+AUTO_CONSTRAINTS: dict[str, list[Any]] = {"effort": [_named("effort")], **COMMON}
+#: Those of the estimator of one model.
 CONSTRAINTS: dict[str, list[Any]] = {
     "model": [_Model(set(NAMES["model"]))],
     "n_projections": [_limited("n_projections"), StrOptions({"d"}), None],
@@ -77,14 +89,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "subset": [_limited("subset"), None],
     "independent": ["boolean"],
     "noise_bounds": ["array-like"],
-    "missing": [StrOptions(set(get_args(MissingRule)))],
-    "categories": [_limited("categories")],
-    "random_state": [_count(0, _inputs.LARGEST_SEED), "random_state"],
-    "n_jobs": [Integral, None],
-    "verbose": ["verbose"],
+    **COMMON,
 }
-
-
 #: Constraints of the settings in `ski`.
 SKI_CONSTRAINTS: dict[str, list[Any]] = {
     "grid": [_limited("grid"), None],
@@ -96,7 +102,7 @@ SKI_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def settings(estimator: ProjectedAdditiveGPRegressor) -> Settings:
-    """The settings of a fit."""
+    """The settings of a fit of one model."""
     e = estimator
     if isinstance(e.n_projections, bool):
         raise ValueError(f"n_projections is {e.n_projections}, but must be a number.")
@@ -127,7 +133,27 @@ def settings(estimator: ProjectedAdditiveGPRegressor) -> Settings:
         "ski": _ski(e.ski),
         "neighbors": e.neighbors,
         "prediction_neighbors": e.prediction_neighbors,
+        "intervals": e.intervals,
         "shared": not e.independent,
+    }
+
+
+def auto_settings(estimator: AutoGPRegressor) -> AutoSettings:
+    """The settings of a fit that chooses models by itself."""
+    return {
+        "effort": estimator.effort,
+        "intervals": estimator.intervals,
+        "seed": _inputs.seed(estimator.random_state),
+    }
+
+
+def common_parameters(description: _description.Description) -> dict[str, Any]:
+    """The parameters of a fit that both estimators have, as far as a file shows them."""
+    calibrated = any(curve is not None for curve in description["calibration"])
+    return {
+        "intervals": "calibrated" if calibrated else "gaussian",
+        "random_state": description["config"]["seed"],
+        **_of_schema(description["schema"]),
     }
 
 
@@ -161,9 +187,7 @@ def parameters(description: _description.Description) -> dict[str, Any]:
     found["subset"] = config["subset"]
     found["n_restarts"] = config["starts"] - 1
     found["noise_bounds"] = tuple(config["noise_bounds"])
-    found["random_state"] = config["seed"]
-    found.update(_of_schema(description["schema"]))
-    return found
+    return {**found, **common_parameters(description)}
 
 
 def _of_schema(schema: _description.Schema | None) -> dict[str, Any]:

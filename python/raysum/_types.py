@@ -21,14 +21,19 @@ Target: TypeAlias = tuple[str, Floats, bool]
 Note: TypeAlias = tuple[bool, str]
 #: Target, phase, rows, number of the search, evaluation, objective.
 Step: TypeAlias = tuple[int, str, int, int, int, float]
-#: Called with a step, the total number of rows, and the share of the work that is done.
-Progress: TypeAlias = Callable[[Step, int, float], object]
-#: Mean, standard deviation, and the ends of the interval, if requested.
-Predicted: TypeAlias = tuple[Floats, Floats, tuple[Floats, Floats] | None]
+#: Called with a step, the total number of rows, the number of the fit and of all fits, and the
+#: share of the work that is done.
+Progress: TypeAlias = Callable[[Step, int, tuple[int, int], float], object]
+#: The number of a fit among those of a stack, and a step of it.
+NumberedStep: TypeAlias = tuple[int, Step]
+#: Mean, standard deviation, the ends of the interval, if requested, and quantiles.
+Predicted: TypeAlias = tuple[Floats, Floats, tuple[Floats, Floats] | None, list[Floats]]
+#: The number of a member, and mean and standard deviation of one of its functions.
+MemberComponent: TypeAlias = tuple[int, Floats, Floats]
 
 
 class Settings(TypedDict):
-    """The settings of a fit; None keeps the value of the preset."""
+    """The settings of a fit of one model; None keeps the value of the preset."""
 
     model: str
     degrees: str | None
@@ -52,4 +57,13 @@ class Settings(TypedDict):
     ski: SkiOptions
     neighbors: int | None
     prediction_neighbors: int | None
+    intervals: str
     shared: bool
+
+
+class AutoSettings(TypedDict):
+    """The settings of a fit that chooses models by itself."""
+
+    effort: str
+    intervals: str
+    seed: int

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import cycle
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from . import _checks
+from ._auto import AutoGPRegressor
 from .typing import ComponentCurve, Floats, TableLike
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ._estimator import ProjectedAdditiveGPRegressor
+
+    Estimator: TypeAlias = AutoGPRegressor | ProjectedAdditiveGPRegressor
 
 __all__ = ["calibration", "components", "convergence", "relevance"]
 
@@ -77,6 +80,7 @@ def components(
     >>> [ax.get_xlabel() for ax in axs]
     ['x0', 'x1']
     """
+    _refuse_stacks(gp)
     curves = gp.component_curves(X, components, target)
     effect = f"effect on {_target_name(gp, target)}"
     axs = _grid(len(curves), effect) if axs is None else _checked_axes(axs, len(curves), effect)
@@ -88,6 +92,15 @@ def components(
         ax.set_title(title, fontsize="small")
     _same_height(axs)
     return axs
+
+
+def _refuse_stacks(gp: object) -> None:
+    """Refuses an estimator that mixes models, each with functions and searches of its own."""
+    if isinstance(gp, AutoGPRegressor):
+        raise ValueError(
+            "AutoGPRegressor mixes several models; fit a ProjectedAdditiveGPRegressor to draw the "
+            "functions and the search of one."
+        )
 
 
 def _label_and_title(
@@ -157,14 +170,14 @@ def _same_height(axs: NDArray[np.object_]) -> None:
         ax.set_ylim(low - 0.06 * (high - low), high)
 
 
-def relevance(gp: ProjectedAdditiveGPRegressor, top: int = 20, ax: Axes | None = None) -> Axes:
+def relevance(gp: Estimator, top: int = 20, ax: Axes | None = None) -> Axes:
     """Draw the relevance of each column: `gp.relevance_` as bars, the most relevant on top.
 
     For several targets bars are the mean, and each target is a dot.
 
     Parameters
     ----------
-    gp : ProjectedAdditiveGPRegressor
+    gp : AutoGPRegressor or ProjectedAdditiveGPRegressor
         A fitted model.
     top : int, default=20
         Number of columns to show.
@@ -206,7 +219,7 @@ def relevance(gp: ProjectedAdditiveGPRegressor, top: int = 20, ax: Axes | None =
     return ax
 
 
-def _bars(ax: Axes, gp: ProjectedAdditiveGPRegressor, shares: Floats) -> None:
+def _bars(ax: Axes, gp: Estimator, shares: Floats) -> None:
     heights = np.arange(len(shares))
     several = gp.n_outputs_ > 1
     ax.barh(heights, shares.mean(axis=1), color="0.85" if several else COLOURS[0], height=0.7)
@@ -217,7 +230,7 @@ def _bars(ax: Axes, gp: ProjectedAdditiveGPRegressor, shares: Floats) -> None:
 
 
 def calibration(
-    gp: ProjectedAdditiveGPRegressor,
+    gp: Estimator,
     X: TableLike,
     y: TableLike,
     levels: ArrayLike | None = None,
@@ -230,7 +243,7 @@ def calibration(
 
     Parameters
     ----------
-    gp : ProjectedAdditiveGPRegressor
+    gp : AutoGPRegressor or ProjectedAdditiveGPRegressor
         A fitted model.
     X : array-like of shape (n_samples, n_features)
         Rows to predict.
@@ -314,6 +327,7 @@ def convergence(gp: ProjectedAdditiveGPRegressor, ax: Axes | None = None) -> Axe
     >>> [line.get_label() for line in ax.lines]
     ['search 1', 'search 2']
     """
+    _refuse_stacks(gp)
     check_is_fitted(gp)
     if not hasattr(gp, "history_"):
         raise ValueError("the model has no history_: it comes from a file, which keeps none.")
@@ -379,7 +393,7 @@ def _legend(ax: Axes, **where: Any) -> None:
     ax.legend(**where, fontsize="small", title_fontsize="small", framealpha=0.8, edgecolor="none")
 
 
-def _column_names(gp: ProjectedAdditiveGPRegressor) -> list[str]:
+def _column_names(gp: Estimator) -> list[str]:
     names = getattr(gp, "feature_names_in_", None)
     return [f"x{i}" for i in range(gp.n_features_in_)] if names is None else list(names)
 
@@ -392,7 +406,7 @@ def _labels(names: list[str], most: int) -> list[str]:
     return [other if count[label] > 1 else label for label, other in zip(short, numbered)]
 
 
-def _target_name(gp: ProjectedAdditiveGPRegressor, target: int) -> str:
+def _target_name(gp: Estimator, target: int) -> str:
     unnamed = "y" if gp.n_outputs_ == 1 else f"target {target}"
     name = gp.target_names_[target] or unnamed
     # A legend omits labels that begin with an underscore.

@@ -17,17 +17,23 @@ __all__ = [
     "Coverage",
     "DataFrame",
     "DirectionsName",
+    "EffortName",
     "EngineName",
     "FittedTerm",
     "Floats",
+    "HeldOutScores",
+    "IntervalsName",
     "KernelName",
     "LengthScalePriorName",
+    "MemberComponents",
     "MissingRule",
     "ModelName",
     "NoiseName",
     "OptimizerName",
     "RandomState",
+    "Scores",
     "SkiOptions",
+    "StackMember",
     "TableLike",
     "TargetScaleName",
 ]
@@ -95,6 +101,8 @@ KernelName: TypeAlias = Literal["rbf", "cosine", "matern12", "matern32", "matern
 DirectionsName: TypeAlias = Literal["axes", "gaussian", "sphere", "diverse", "energy"]
 EngineName: TypeAlias = Literal["auto", "dense", "weight", "ski", "neighbors"]
 OptimizerName: TypeAlias = Literal["lbfgs", "adam"]
+EffortName: TypeAlias = Literal["quick", "normal", "best"]
+IntervalsName: TypeAlias = Literal["calibrated", "gaussian"]
 MissingRule: TypeAlias = Literal["error", "drop", "mean", "indicate"]
 
 
@@ -169,3 +177,105 @@ class Coverage(NamedTuple):
     levels: Floats
     shares: Floats
     n_samples: int
+
+
+class StackMember(NamedTuple):
+    """A model of a stack.
+
+    Attributes
+    ----------
+    name : str
+        The name of the model, with the scales that are not the usual ones.
+    weight : float
+        Its mixing weight in the mean.
+    spread_weight : float
+        Its mixing weight in the distribution of new observations.
+    inflation : float
+        What its standard deviations are multiplied by, so that errors of held-out rows are as
+        large as it expects.
+    """
+
+    name: str
+    weight: float
+    spread_weight: float
+    inflation: float
+
+
+class Scores(NamedTuple):
+    """Scores of predictions, in the target's units.
+
+    Attributes
+    ----------
+    rmse : float
+        Root mean squared error.
+    mae : float
+        Mean absolute error.
+    nlpd : float
+        Mean negative log predictive density.
+    crps : float
+        Mean continuous ranked probability score.
+    coverage95 : float
+        Share of the rows inside their 95 % interval.
+    width95 : float
+        Mean width of the 95 % interval.
+    """
+
+    rmse: float
+    mae: float
+    nlpd: float
+    crps: float
+    coverage95: float
+    width95: float
+
+
+class HeldOutScores(NamedTuple):
+    """Scores of rows that were held out from the fits that predicted them.
+
+    Attributes
+    ----------
+    rows : int
+        Number of held-out rows; equal ones count once.
+    folds : int
+        Number of fits that rows were held out from.
+    stack : Scores
+        Those of the fitted estimator, with mixing weights and calibration that come from other rows
+        than those they are scored on.
+    constant : Scores
+        Those of the mean and the standard deviation of the target, without any model.
+    ridge : Scores or None
+        Those of ridge regression.
+    tried : dict of str to Scores
+        Those of all models that were tried; None for a model that could not be fitted.
+    """
+
+    rows: int
+    folds: int
+    stack: Scores
+    constant: Scores
+    ridge: Scores | None
+    tried: dict[str, Scores | None]
+
+    @property
+    def r2(self) -> float:
+        """The share of the constant's squared error that the fitted estimator avoids."""
+        if not self.constant.rmse:
+            return 0.0
+        return 1.0 - (self.stack.rmse / self.constant.rmse) ** 2
+
+
+class MemberComponents(NamedTuple):
+    """The functions of one model of a stack, times its mixing weight in the mean.
+
+    Attributes
+    ----------
+    member : int
+        The index of the model in `members_`.
+    values : ndarray of shape (n_samples, n_functions)
+        The mean of each function.
+    std : ndarray of shape (n_samples, n_functions)
+        Their standard deviations.
+    """
+
+    member: int
+    values: Floats
+    std: Floats

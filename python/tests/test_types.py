@@ -41,6 +41,8 @@ def test_the_stub_is_that_of_the_extension(tmp_path, monkeypatch, capsys):
         ("directions", raysum.typing.DirectionsName),
         ("engine", raysum.typing.EngineName),
         ("optimizer", raysum.typing.OptimizerName),
+        ("effort", raysum.typing.EffortName),
+        ("intervals", raysum.typing.IntervalsName),
     ],
 )
 def test_names_are_those_of_the_extension(kind, alias):
@@ -54,6 +56,9 @@ def test_descriptions_have_the_keys_that_they_are_typed_with():
         _check_keys(model._description, _description.Description)
     assert gaps._description["schema"]["features"][-1]["indicator"]
     _check_keys(_settings.settings(gp()), _types.Settings)
+    stack = raysum.AutoGPRegressor().fit(FRAME, Y)
+    _check_keys(stack._description, _description.Description)
+    _check_keys(_settings.auto_settings(stack), _types.AutoSettings)
 
 
 def _check_keys(value, expected):

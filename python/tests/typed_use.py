@@ -13,8 +13,17 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from numpy.typing import NDArray
-from raysum import ProjectedAdditiveGPRegressor, plot
-from raysum.typing import ComponentCurve, Coverage, Floats, SkiOptions, TableLike
+from raysum import AutoGPRegressor, ProjectedAdditiveGPRegressor, plot
+from raysum.typing import (
+    ComponentCurve,
+    Coverage,
+    Floats,
+    HeldOutScores,
+    MemberComponents,
+    SkiOptions,
+    StackMember,
+    TableLike,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,6 +78,10 @@ def predictions(gp: ProjectedAdditiveGPRegressor, X: TableLike, asked: bool) -> 
     assert_type(four, tuple[Floats, Floats, Floats, Floats])
     five = gp.predict(X, return_std=True, interval=0.9, return_extrapolation=True)
     assert_type(five, tuple[Floats, Floats, Floats, Floats, Floats])
+    assert_type(gp.predict(X, quantiles=[0.1, 0.9]), Floats)
+    three = gp.predict(X, return_std=True, quantiles=0.5)
+    assert_type(three, tuple[Floats, Floats, Floats])
+    assert_type(gp.predict(X, interval=0.9, quantiles=0.5), Floats | tuple[Floats, ...])
     assert_type(gp.predict(X, return_std=asked), Floats | tuple[Floats, ...])
     assert_type(gp.predict(X, return_cov=asked), Floats | tuple[Floats, ...])
 
@@ -77,6 +90,8 @@ def predictions(gp: ProjectedAdditiveGPRegressor, X: TableLike, asked: bool) -> 
     gp.predict(X, interval="0.9")  # type: ignore[call-overload]
     gp.predict(X, return_std=True, return_cov=True)  # type: ignore[call-overload]
     gp.predict(X, interval=0.9, return_cov=True)  # type: ignore[call-overload]
+    gp.predict(X, quantiles=0.9, return_cov=True)  # type: ignore[call-overload]
+    gp.predict(X, quantiles={"a": 1})  # type: ignore[call-overload]
 
 
 def answers(gp: ProjectedAdditiveGPRegressor, X: TableLike, y: TableLike, asked: bool) -> None:
@@ -111,3 +126,21 @@ def pictures(gp: ProjectedAdditiveGPRegressor, X: TableLike, y: TableLike, ax: A
     assert_type(plot.calibration(gp, X, y, levels=[0.5]), "Axes")
     plot.relevance(gp, top="all")  # type: ignore[arg-type]
     plot.components(X, gp)  # type: ignore[arg-type]
+
+
+def choosing(X: TableLike, y: TableLike, ax: Axes) -> None:
+    gp = AutoGPRegressor("quick", intervals="gaussian", missing="mean", n_jobs=2)
+    assert_type(gp.fit(X, y, noise_std=0.1), AutoGPRegressor)
+    assert_type(gp.partial_fit(X, y), AutoGPRegressor)
+    assert_type(AutoGPRegressor.load("model.raysum"), AutoGPRegressor)
+    assert_type(gp.predict(X, interval=0.9), tuple[Floats, Floats, Floats])
+    assert_type(gp.predict(X, quantiles=[0.1, 0.9]), Floats)
+    assert_type(gp.members_, list[StackMember] | list[list[StackMember]])
+    assert_type(gp.scores_, HeldOutScores | list[HeldOutScores | None] | None)
+    functions = gp.components(X)
+    assert_type(functions, list[MemberComponents] | list[list[MemberComponents]])
+    assert_type(gp.coverage(X, y), Coverage)
+    assert_type(plot.relevance(gp), "Axes")
+    assert_type(plot.calibration(gp, X, y, ax=ax), "Axes")
+    AutoGPRegressor(effort="most")  # type: ignore[arg-type]
+    AutoGPRegressor(model="gam")  # type: ignore[call-arg]

@@ -127,7 +127,7 @@ fn listen<T: Send>(
             Ok(Event::Done(result)) => return result,
             Ok(Event::Progress(p)) => {
                 if let Some(progress) = progress {
-                    progress.call1((step(&p), p.all_rows, p.done))?;
+                    progress.call1((step(&p), p.all_rows, (p.fit, p.fits), p.done))?;
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}

@@ -8,7 +8,9 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod arrays;
+mod describe;
 mod error;
+mod fit;
 mod frame;
 mod job;
 mod model;
@@ -24,11 +26,13 @@ mod _raysum {
     #[pymodule_export]
     use super::error::require_memory;
     #[pymodule_export]
+    use super::fit::fit;
+    #[pymodule_export]
     use super::frame::{TrainingFrame, read_frame};
     #[pymodule_export]
     use super::job::leave;
     #[pymodule_export]
-    use super::model::{Model, fit};
+    use super::model::Model;
     #[pymodule_export]
     use super::settings::{limits, names, preset};
 }

@@ -1,77 +1,53 @@
-//! Fitted models, one per target, as one immutable Python object.
+//! Fitted models, a stack per target, as one immutable Python object.
 
 use crate::arrays::{Rows, array, array_2d, matrix, slice};
+use crate::describe;
 use crate::error::to_python;
 use crate::frame::{self, EncodedFrame, GivenColumn, TrainingFrame};
-use crate::job::{self, Step};
-use crate::settings::Settings;
-use crate::threads::{compute, pool};
+use crate::threads::compute;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use raysum::{Checkpoint, Dataset, Fit, Model as Fitted, Prediction, Progress, Result};
-use serde_json::{Value, json};
+use raysum::{Component, Dataset, Prediction, Result, Stack};
 use std::path::PathBuf;
 
 /// Rows per thread that are predicted between two checks for signals.
 const CHUNK: usize = 1024;
 
-/// Fitted models, one per target.
+/// Fitted models: for each target one, or several that are mixed.
 #[pyclass(frozen, module = "raysum._raysum")]
 pub(crate) struct Model {
-    targets: Vec<Fitted>,
+    pub(crate) targets: Vec<Stack>,
 }
 
 /// A one-dimensional and a two-dimensional array, with one entry per row.
 type Array<'py> = Bound<'py, PyArray1<f64>>;
 type Array2<'py> = Bound<'py, PyArray2<f64>>;
-/// Mean, standard deviation, and the ends of the interval, if requested.
-type Predicted<'py> = (Array<'py>, Array<'py>, Option<(Array<'py>, Array<'py>)>);
+/// Mean, standard deviation, the ends of the interval, if requested, and quantiles.
+type Predicted<'py> = (Array<'py>, Array<'py>, Option<(Array<'py>, Array<'py>)>, Vec<Array<'py>>);
+/// The number of a member, and mean and standard deviation of one of its functions.
+type MemberComponent<'py> = (usize, Array<'py>, Array<'py>);
 
-/// Fits models to rows; returns the models and the history of the search.
-#[pyfunction]
-#[pyo3(signature = (rows, settings, threads, frame=None, progress=None, checkpoint=None))]
-pub(crate) fn fit(
-    py: Python<'_>,
-    rows: Rows,
-    settings: Settings,
-    threads: usize,
-    frame: Option<&TrainingFrame>,
-    progress: Option<&Bound<'_, PyAny>>,
-    checkpoint: Option<PathBuf>,
-) -> PyResult<(Model, Vec<Step>)> {
-    let (groups, shared) = (frame.map(|frame| frame.schema.groups()), settings.shared);
-    let (config, pool) = (settings.config()?, pool(threads)?);
-    let (mut targets, history) = job::run(py, progress, move |py, caller| {
-        rows.borrow(py, false, |data| {
-            let search = || {
-                let data = match &groups {
-                    Some(groups) => data.clone().grouped(groups)?,
-                    None => data.clone(),
-                };
-                let mut history = Vec::new();
-                let mut report = |p: &Progress| {
-                    history.push(job::step(p));
-                    caller.report(p)
-                };
-                let mut kept = checkpoint.as_ref().map(Checkpoint::open).transpose()?;
-                let mut fit = Fit::new(&config).shared(shared).progress(&mut report);
-                if let Some(kept) = &mut kept {
-                    fit = fit.checkpoint(kept);
-                }
-                let models = fit.run(&data)?;
-                if let Some(kept) = kept {
-                    kept.remove();
-                }
-                Ok((models, history))
-            };
-            job::detached(py, || pool.install(search)).map_err(to_python)
-        })
-    })?;
-    for model in &mut targets {
-        model.set_preset(settings.model.as_str());
+/// Predictions of one target, chunk after chunk.
+#[derive(Default)]
+struct Parts {
+    mean: Vec<f64>,
+    std: Vec<f64>,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    quantiles: Vec<Vec<f64>>,
+}
+
+impl Parts {
+    fn append(&mut self, mut next: Self) {
+        self.mean.append(&mut next.mean);
+        self.std.append(&mut next.std);
+        self.lower.append(&mut next.lower);
+        self.upper.append(&mut next.upper);
+        for (all, mut part) in self.quantiles.iter_mut().zip(next.quantiles) {
+            all.append(&mut part);
+        }
     }
-    Ok((Model { targets }, history))
 }
 
 impl Model {
@@ -80,7 +56,7 @@ impl Model {
         &self,
         py: Python<'_>,
         threads: usize,
-        body: impl Fn(&Fitted) -> Result<T> + Sync,
+        body: impl Fn(&Stack) -> Result<T> + Sync,
     ) -> PyResult<Vec<T>> {
         self.targets.iter().map(|model| compute(py, threads, || body(model))).collect()
     }
@@ -91,7 +67,7 @@ impl Model {
         py: Python<'_>,
         rows: usize,
         threads: usize,
-        mut body: impl FnMut(&Fitted, &[usize]) -> Result<T> + Send,
+        mut body: impl FnMut(&Stack, &[usize]) -> Result<T> + Send,
         mut take: impl FnMut(usize, T),
     ) -> PyResult<()> {
         for start in (0..rows).step_by(CHUNK * threads) {
@@ -111,25 +87,25 @@ impl Model {
     /// Reads a model file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let targets = py.detach(|| Fitted::load_all(path)).map_err(to_python)?;
+        let targets = py.detach(|| Stack::load_all(path)).map_err(to_python)?;
         Ok(Self { targets })
     }
 
     /// Writes a model file atomically.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| Fitted::save_all(&self.targets, path)).map_err(to_python)
+        py.detach(|| Stack::save_all(&self.targets, path)).map_err(to_python)
     }
 
     /// The bytes of a model file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| Fitted::to_bytes(&self.targets)).map_err(to_python)?;
+        let bytes = py.detach(|| Stack::to_bytes(&self.targets)).map_err(to_python)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     /// Reads a model from the bytes of a model file.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
-        let targets = py.detach(|| Fitted::from_bytes(bytes)).map_err(to_python)?;
+        let targets = py.detach(|| Stack::from_bytes(bytes)).map_err(to_python)?;
         Ok(Self { targets })
     }
 
@@ -151,12 +127,12 @@ impl Model {
     /// A copy with names of the columns and the targets.
     fn named(&self, columns: Option<Vec<String>>, targets: Option<Vec<String>>) -> PyResult<Self> {
         let mut all = self.targets.clone();
-        for (k, model) in all.iter_mut().enumerate() {
+        for (k, stack) in all.iter_mut().enumerate() {
             if let Some(columns) = &columns {
-                model.set_column_names(columns.clone()).map_err(to_python)?;
+                stack.set_column_names(columns).map_err(to_python)?;
             }
             if let Some(name) = targets.as_ref().and_then(|names| names.get(k)) {
-                model.set_target_name(name.as_str());
+                stack.set_target_name(name);
             }
         }
         Ok(Self { targets: all })
@@ -165,9 +141,9 @@ impl Model {
     /// A copy with the schema of the frame that it was fitted on.
     fn of_frame(&self, frame: &TrainingFrame) -> PyResult<Self> {
         let mut all = self.targets.clone();
-        for (model, target) in all.iter_mut().zip(&frame.schema.labels.targets) {
-            model.set_schema(frame.schema.clone()).map_err(to_python)?;
-            model.set_target_name(target.name.as_str());
+        for (stack, target) in all.iter_mut().zip(&frame.schema.labels.targets) {
+            stack.set_schema(&frame.schema).map_err(to_python)?;
+            stack.set_target_name(&target.name);
         }
         Ok(Self { targets: all })
     }
@@ -181,44 +157,20 @@ impl Model {
         rows: usize,
         missing: &str,
     ) -> PyResult<EncodedFrame<'py>> {
-        let schema = raysum_table::schema_of(&self.targets);
+        let schema = raysum_table::schema_of(self.targets.iter().map(Stack::first));
         frame::encode(py, &schema, &columns, named, rows, missing)
     }
 
     /// A description without large arrays, as JSON.
     fn describe(&self) -> String {
-        let first = &self.targets[0];
-        let each = |pick: fn(&Fitted) -> Value| self.targets.iter().map(pick).collect::<Vec<_>>();
-        let described = json!({
-            "version": first.version(),
-            "columns": first.columns(),
-            "column_names": first.column_names(),
-            "schema": first.schema(),
-            "preset": first.preset(),
-            "config": first.config(),
-            "engine": first.engine(),
-            "features": first.features(),
-            "degrees": first.projections().iter().map(raysum::Projections::degrees).collect::<Vec<_>>(),
-            "columns_scales": first.column_scales(),
-            "groups": first.groups(),
-            "reports": each(|m| json!(m.report())),
-            "hyperparameters": each(|m| json!(m.hyperparameters())),
-            "target_names": each(|m| json!(m.target_name())),
-            "relevance": each(|m| json!(m.relevance())),
-            "noise_std": each(|m| json!(m.noise_std())),
-            "noise_relevance": each(|m| json!(m.noise_relevance())),
-            "target_transformation": each(|m| json!(m.target_transformation())),
-            "constant": each(|m| json!(m.constant())),
-            "log_marginal_likelihood": each(|m| json!(m.log_marginal_likelihood())),
-            "likelihood_error": each(|m| json!(m.likelihood_error())),
-        });
-        described.to_string()
+        describe::described(&self.targets).to_string()
     }
 
-    /// The projections of each target and of each of its terms, one row per direction.
+    /// The projections of each target and of each term of its first member, one row per direction.
     fn directions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<Array2<'py>>>> {
-        let terms = |model: &raysum::Model| {
-            model.projections().iter().map(|term| array_2d(py, term.matrix())).collect()
+        let terms = |stack: &Stack| {
+            let projections = stack.first().projections();
+            projections.iter().map(|term| array_2d(py, term.matrix())).collect()
         };
         self.targets.iter().map(terms).collect()
     }
@@ -254,8 +206,9 @@ impl Model {
         Ok(means.into_iter().map(|mean| array(py, mean)).collect())
     }
 
-    /// Mean and standard deviation of each target at each row, and the interval of this level.
-    #[pyo3(signature = (x, threads, noise_std=None, level=None))]
+    /// Mean and standard deviation of each target at each row, the interval of this level, and the
+    /// quantiles of these probabilities.
+    #[pyo3(signature = (x, threads, noise_std=None, level=None, quantiles=None))]
     fn predict<'py>(
         &self,
         py: Python<'py>,
@@ -263,15 +216,14 @@ impl Model {
         threads: usize,
         noise_std: Option<PyReadonlyArray1<'py, f64>>,
         level: Option<f64>,
+        quantiles: Option<Vec<f64>>,
     ) -> PyResult<Vec<Predicted<'py>>> {
         let x = matrix(&x)?;
         let noise = noise_std.as_ref().map(slice).transpose()?;
-        // Mean, standard deviation, lower and upper end.
-        let ends = if level.is_some() { x.rows() } else { 0 };
-        let room = [x.rows(), x.rows(), ends, ends];
-        let mut parts: Vec<[Vec<f64>; 4]> =
-            self.targets.iter().map(|_| room.map(Vec::with_capacity)).collect();
-        let predict = |model: &Fitted, chunk: &[usize]| -> Result<_> {
+        let shares = quantiles.unwrap_or_default();
+        let empty = || Parts { quantiles: vec![Vec::new(); shares.len()], ..Parts::default() };
+        let mut parts: Vec<Parts> = self.targets.iter().map(|_| empty()).collect();
+        let predict = |model: &Stack, chunk: &[usize]| -> Result<Parts> {
             let rows = x.choose(chunk);
             let p = match noise {
                 Some(noise) => {
@@ -280,21 +232,15 @@ impl Model {
                 }
                 None => model.predict(rows)?,
             };
-            let ends = level.map(|level| p.interval(level)).transpose()?;
-            Ok((p, ends))
+            let (lower, upper) = level.map(|l| p.interval(l)).transpose()?.unwrap_or_default();
+            let quantiles = shares.iter().map(|share| p.quantile(*share)).collect::<Result<_>>()?;
+            Ok(Parts { std: p.std(), mean: p.mean, lower, upper, quantiles })
         };
-        self.chunks(py, x.rows(), threads, predict, |k, (p, ends)| {
-            let [mean, std, lower, upper] = &mut parts[k];
-            std.append(&mut p.std());
-            mean.extend(p.mean);
-            if let Some((mut low, mut high)) = ends {
-                lower.append(&mut low);
-                upper.append(&mut high);
-            }
-        })?;
-        let arrays = |[mean, std, lower, upper]: [Vec<f64>; 4]| {
+        self.chunks(py, x.rows(), threads, predict, |k, part| parts[k].append(part))?;
+        let arrays = |Parts { mean, std, lower, upper, quantiles }: Parts| {
             let ends = level.map(|_| (array(py, lower), array(py, upper)));
-            (array(py, mean), array(py, std), ends)
+            let quantiles = quantiles.into_iter().map(|values| array(py, values)).collect();
+            (array(py, mean), array(py, std), ends, quantiles)
         };
         Ok(parts.into_iter().map(arrays).collect())
     }
@@ -311,7 +257,7 @@ impl Model {
     ) -> PyResult<Vec<(Array<'py>, Array2<'py>)>> {
         let x = matrix(&x)?;
         let all = self.each(py, threads, |model| match component {
-            Some(j) => model.component_joint(j, x),
+            Some(j) => model.require_single("the functions")?.component_joint(j, x),
             None => model.joint(x),
         })?;
         all.into_iter().map(|(mean, cov)| Ok((array(py, mean), array_2d(py, cov)?))).collect()
@@ -341,17 +287,20 @@ impl Model {
         all.into_iter().map(|f| array_2d(py, f)).collect()
     }
 
-    /// Mean and standard deviation of each sub-kernel's function at the rows: one row per function.
+    /// Mean and standard deviation of each sub-kernel's function at the rows, with the number of its
+    /// member, by whose mixing weight it is multiplied.
     fn components<'py>(
         &self,
         py: Python<'py>,
         x: PyReadonlyArray2<'py, f64>,
         threads: usize,
-    ) -> PyResult<Vec<Vec<(Array<'py>, Array<'py>)>>> {
+    ) -> PyResult<Vec<Vec<MemberComponent<'py>>>> {
         let x = matrix(&x)?;
         let all = self.each(py, threads, |model| model.components(x))?;
         let root = |variance: Vec<f64>| variance.into_iter().map(f64::sqrt).collect();
-        let arrays = |c: raysum::Component| (array(py, c.mean), array(py, root(c.variance)));
+        let arrays = |(member, c): (usize, Component)| {
+            (member, array(py, c.mean), array(py, root(c.variance)))
+        };
         Ok(all.into_iter().map(|target| target.into_iter().map(arrays).collect()).collect())
     }
 
@@ -397,7 +346,7 @@ impl Model {
         threads: usize,
     ) -> PyResult<Vec<(Array<'py>, Array<'py>)>> {
         let all =
-            rows.borrow(py, true, |data| self.by_target(py, threads, data, Fitted::leave_one_out))?;
+            rows.borrow(py, true, |data| self.by_target(py, threads, data, Stack::leave_one_out))?;
         let arrays = |p: Prediction| {
             let std = p.std();
             (array(py, p.mean), array(py, std))
@@ -425,15 +374,14 @@ impl Model {
         py: Python<'_>,
         threads: usize,
         data: &Dataset<'_>,
-        body: impl Fn(&Fitted, &Dataset<'_>) -> Result<T> + Sync,
+        body: impl Fn(&Stack, &Dataset<'_>) -> Result<T> + Sync,
     ) -> PyResult<Vec<T>> {
         let (expected, found) = (self.targets.len(), data.targets().len());
         if found != expected {
             return Err(to_python(raysum::Error::TargetCount { expected, found }));
         }
-        let one = |(k, model): (usize, &Fitted)| {
-            compute(py, threads, || body(model, &data.one_target(k)))
-        };
+        let one =
+            |(k, model): (usize, &Stack)| compute(py, threads, || body(model, &data.one_target(k)));
         self.targets.iter().enumerate().map(one).collect()
     }
 }

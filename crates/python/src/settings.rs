@@ -1,25 +1,28 @@
-//! Keyword arguments to a configuration: a preset, and changes to it.
+//! Keyword arguments to what is fitted: a preset with changes to it, or a choice of models.
 
 use crate::error::to_python;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use raysum::limits::{
-    MAX_CATEGORIES, MAX_NEIGHBORS, MAX_PROBES, MAX_SUB_KERNELS, MIN_CATEGORIES, MIN_GRID_POINTS,
-    MIN_PROBES, MIN_SUBSET_ROWS,
+    MAX_CATEGORIES, MAX_NEIGHBORS, MAX_PROBES, MAX_SUB_KERNELS, MIN_CATEGORIES, MIN_FOLD_ROWS,
+    MIN_GRID_POINTS, MIN_PROBES, MIN_SUBSET_ROWS,
 };
 use raysum::{
-    ColumnsScale, Config, ConfigPatch, Directions, EngineChoice, Error, LengthScalePrior, Noise,
-    Optimizer, Result, SubKernel, TargetScale,
+    ColumnsScale, Config, ConfigPatch, Directions, Effort, EngineChoice, Error, Intervals,
+    LengthScalePrior, Noise, Optimizer, Result, StackFit, SubKernel, TargetScale,
 };
 use serde_json::json;
 use std::collections::HashMap;
 use std::str::FromStr;
 
+/// The preset that is ridge regression.
+const RIDGE: &str = "linear";
+
 /// The settings of a fit; `None` leaves that of the preset.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Settings {
-    pub(crate) model: String,
+    model: String,
     degrees: Option<String>,
     kernel: Option<String>,
     directions: Option<String>,
@@ -41,8 +44,84 @@ pub(crate) struct Settings {
     ski: Ski,
     neighbors: Option<usize>,
     prediction_neighbors: Option<usize>,
+    intervals: String,
     /// Whether several targets share their hyperparameters.
-    pub(crate) shared: bool,
+    shared: bool,
+}
+
+/// The settings of a fit that chooses models by itself.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct AutoSettings {
+    effort: String,
+    intervals: String,
+    seed: u64,
+}
+
+/// What is to be fitted.
+#[derive(FromPyObject)]
+pub(crate) enum Recipe {
+    /// One model.
+    One(Settings),
+    /// The models that suit the table.
+    Auto(AutoSettings),
+}
+
+/// The same, checked.
+pub(crate) enum Plan {
+    /// One model with its name.
+    One { name: String, config: Box<Config>, shared: bool, intervals: Intervals },
+    /// The models that suit the table.
+    Auto { effort: Effort, intervals: Intervals, seed: u64 },
+}
+
+impl Recipe {
+    /// What is to be fitted, or what is wrong with it.
+    pub(crate) fn plan(&self) -> PyResult<Plan> {
+        match self {
+            Self::One(settings) => Ok(Plan::One {
+                name: settings.model.clone(),
+                config: Box::new(settings.config()?),
+                shared: settings.shared,
+                intervals: settings.intervals.parse().map_err(to_python)?,
+            }),
+            Self::Auto(settings) => Ok(Plan::Auto {
+                effort: settings.effort.parse().map_err(to_python)?,
+                intervals: settings.intervals.parse().map_err(to_python)?,
+                seed: settings.seed,
+            }),
+        }
+    }
+}
+
+impl Plan {
+    /// The fit, without rows. One model needs held-out rows for calibrated intervals alone.
+    pub(crate) fn fit(&self) -> StackFit<'_, '_> {
+        match self {
+            Self::One { name, config, shared, intervals } => StackFit::one(name, config)
+                .shared(*shared)
+                .intervals(*intervals)
+                .held_out(*intervals == Intervals::Calibrated),
+            Self::Auto { effort, intervals, seed } => {
+                StackFit::auto(*effort).seed(*seed).intervals(*intervals)
+            }
+        }
+    }
+
+    /// What is fitted in place of a choice of models that there are too few rows for.
+    pub(crate) fn of_few_rows(&self) -> Result<Self> {
+        let (name, mut config) = (RIDGE, Box::new(Config::preset(RIDGE)?));
+        if let Self::Auto { seed, .. } = self {
+            config.seed = *seed;
+        }
+        let intervals = Intervals::Gaussian;
+        Ok(Self::One { name: name.into(), config, shared: false, intervals })
+    }
+
+    /// Whether it is one model.
+    pub(crate) fn is_one(&self) -> bool {
+        matches!(self, Self::One { .. })
+    }
 }
 
 /// Settings of the SKI engine only.
@@ -58,7 +137,7 @@ struct Ski {
 
 impl Settings {
     /// The preset with the given changes.
-    pub(crate) fn config(&self) -> PyResult<Config> {
+    fn config(&self) -> PyResult<Config> {
         self.patch().and_then(|patch| patch.resolve(&self.model)).map_err(|error| match error {
             Error::EngineSetting { engine: "ski", .. } => PyValueError::new_err(
                 "ski holds settings of the ski engine; give engine='ski' too.",
@@ -122,6 +201,8 @@ pub(crate) fn names() -> HashMap<&'static str, Vec<&'static str>> {
         ("noise", firsts(&Noise::ALL)),
         ("length_scale_prior", firsts(&LengthScalePrior::ALL)),
         ("optimizer", firsts(&Optimizer::ALL)),
+        ("effort", firsts(&Effort::ALL)),
+        ("intervals", firsts(&Intervals::ALL)),
     ])
 }
 
@@ -132,6 +213,7 @@ pub(crate) fn limits() -> HashMap<&'static str, (usize, Option<usize>)> {
         ("n_projections", (1, Some(MAX_SUB_KERNELS))),
         ("categories", (MIN_CATEGORIES, Some(MAX_CATEGORIES))),
         ("subset", (MIN_SUBSET_ROWS, None)),
+        ("distinct_rows", (MIN_FOLD_ROWS, None)),
         ("grid", (MIN_GRID_POINTS, None)),
         ("probes", (MIN_PROBES, Some(MAX_PROBES))),
         ("neighbors", (1, Some(MAX_NEIGHBORS))),

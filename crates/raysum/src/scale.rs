@@ -43,7 +43,7 @@ impl Standard {
         Self::of_column(values, None)
     }
 
-    fn of_column(values: &[f64], weights: Option<&[f64]>) -> Self {
+    pub(crate) fn of_column(values: &[f64], weights: Option<&[f64]>) -> Self {
         let Ok(columns) = Self::measured((values.len(), 1), weights, |block| {
             block(0, values);
             Ok::<(), Infallible>(())
@@ -57,7 +57,7 @@ impl Standard {
         Self::of_weighted(x, None)
     }
 
-    fn of_weighted(x: MatrixRef<'_>, weights: Option<&[f64]>) -> Result<Vec<Self>> {
+    pub(crate) fn of_weighted(x: MatrixRef<'_>, weights: Option<&[f64]>) -> Result<Vec<Self>> {
         Self::measured((x.rows(), x.columns()), weights, |block| x.in_blocks(block))
     }
 

@@ -306,7 +306,7 @@ impl Job<'_, '_, '_> {
             };
             blocks.push(HeldBlock {
                 y: labels.targets[k].clone(),
-                weights: labels.sample_weights.unwrap_or_else(|| vec![1.0; rows.len()]),
+                weights: folds.weights[b].clone(),
                 predictions: fitted.iter().map(|f| f.as_ref().map_or_else(nothing, of)).collect(),
             });
         }

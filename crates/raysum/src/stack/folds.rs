@@ -18,6 +18,8 @@ const HELD_OUT: (usize, usize) = (600, 4_000);
 pub(super) struct Folds {
     /// Their numbers; of equal rows the first one's alone.
     pub(super) blocks: Vec<Vec<usize>>,
+    /// The sample weights of these, with those of the rows that equal them.
+    pub(super) weights: Vec<Vec<f64>>,
     /// The rows of each fit, in order: one fit for each block, or one for all blocks.
     pub(super) fits: Vec<Vec<usize>>,
 }
@@ -59,7 +61,14 @@ impl Folds {
         } else {
             vec![others(&|group| group < held)]
         };
-        Ok(Self { blocks: (0..BLOCKS).map(block).collect(), fits })
+        let mut totals = vec![0.0; groups];
+        for (row, group) in group.iter().enumerate() {
+            totals[*group] += data.weights().map_or(1.0, |weights| weights[row]);
+        }
+        let blocks: Vec<Vec<usize>> = (0..BLOCKS).map(block).collect();
+        let weight = |rows: &Vec<usize>| rows.iter().map(|&row| totals[group[row]]).collect();
+        let weights = blocks.iter().map(weight).collect();
+        Ok(Self { blocks, weights, fits })
     }
 
     /// The blocks that are held out from fit number `fit`.
@@ -73,11 +82,13 @@ impl Folds {
     }
 }
 
-/// A random number for each row, which equal rows share.
+/// A random number for each row, which equal rows share. A row with the weight of its copies has the
+/// number that they have.
 fn keys(data: &Dataset<'_>, seed: u64) -> Result<Vec<u64>> {
-    let scales = Standard::of_columns(data.x())?;
+    let weights = data.weights();
+    let scales = Standard::of_weighted(data.x(), weights)?;
     let targets: Vec<(Standard, &[f64])> =
-        data.targets().iter().map(|y| (Standard::of(y), *y)).collect();
+        data.targets().iter().map(|y| (Standard::of_column(y, weights), *y)).collect();
     let mut keys = Vec::with_capacity(data.rows());
     data.x().in_blocks(|first, values| {
         for (i, row) in values.chunks(data.columns().max(1)).enumerate() {
@@ -140,6 +151,28 @@ mod tests {
             let mut b: Vec<usize> = b.iter().map(|&i| 49 - i).collect();
             b.sort_unstable();
             assert_eq!(*a, b);
+        }
+    }
+
+    #[test]
+    fn weights_count_as_copies() {
+        let x = Matrix::from_fn(40, 2, |i, j| ((i * (3 + j)) % 17) as f64);
+        let y: Vec<f64> = (0..40).map(|i| f64::from(i).sin()).collect();
+        let counts: Vec<usize> = (0..40).map(|i| 1 + i % 3).collect();
+        let weights: Vec<f64> = counts.iter().map(|n| *n as f64).collect();
+        let labels = Labels {
+            targets: vec![y.as_slice()],
+            sample_weights: Some(weights.as_slice()),
+            noise: None,
+        };
+        let weighted = Folds::new(&Dataset::labelled(&x, labels).unwrap(), 1).unwrap();
+        let rows: Vec<usize> = (0..40).flat_map(|i| vec![i; counts[i]]).collect();
+        let copied: Vec<f64> = rows.iter().map(|&i| y[i]).collect();
+        let x = x.gather(&rows);
+        let copied = Folds::new(&Dataset::new(&x, &copied).unwrap(), 1).unwrap();
+        assert_eq!(weighted.weights, copied.weights);
+        for (a, b) in weighted.blocks.iter().zip(&copied.blocks) {
+            assert_eq!(*a, b.iter().map(|&row| rows[row]).collect::<Vec<_>>());
         }
     }
 
