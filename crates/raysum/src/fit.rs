@@ -110,7 +110,8 @@ impl<'a, 'p> Fit<'a, 'p> {
             }
             let parameters = start::parameters(self.config, self.projections.as_deref(), data)?;
             let (schedule, search) = self.prepare(&mut training, data, &parameters, self.start)?;
-            let found = schedule.run(search, &training, &parameters)?;
+            let found = schedule.run(search, &training, &parameters);
+            let found = found.map_err(|e| start::of_term(e, self.config, data.columns()))?;
             let of_group =
                 conditioning::condition(self.config, &training, &found, self.levels.as_ref())?;
             models.extend(if self.learns_noise() {

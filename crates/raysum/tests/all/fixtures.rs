@@ -83,6 +83,7 @@ fn models() -> Vec<(&'static str, Vec<Model>)> {
             ),
         ),
         ("noise", vec![of_varying_noise(few("linear", EngineChoice::Weight))]),
+        ("neighbors", fit(few("linear+matern32-ard", EngineChoice::Neighbors), &weighted)),
         ("two", fit(few("gam", EngineChoice::Weight), &two)),
         ("table", of_data(schema())),
         ("gaps", of_data(schema_with_gaps())),
