@@ -56,7 +56,7 @@ fn no_command_at_all() {
 #[test]
 fn a_solve_that_does_not_converge() {
     let line =
-        "fit good.csv -t y --engine ski --cg-iterations 1 --cg-tolerance 1e-14 -o old.raysum";
+        "fit good.csv -t y -m dpa-ard --engine ski --cg-iterations 1 --cg-tolerance 1e-14 -o old.raysum";
     fails(&prepared(), line, 1, "conjugate gradients did not converge: after 1 iterations");
 }
 
@@ -187,7 +187,7 @@ fn a_model_of_a_later_format() {
     let mut model = models()[0].clone();
     let at = model.windows(old.len()).position(|w| w == old).unwrap();
     model[at..at + new.len()].copy_from_slice(&new);
-    is_no_model(&prepared(), &model, "model file format 9, but this raysum reads formats 2 to 4");
+    is_no_model(&prepared(), &model, "model file format 9, but this raysum reads formats 2 to 5");
 }
 
 /// Checks that a damaged model is refused, or else predicts finite numbers.
