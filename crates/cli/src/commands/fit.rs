@@ -31,7 +31,7 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     let data = table.labels.dataset(&table, 0..targets)?.grouped(&groups)?;
     let started = Instant::now();
     let mut stacks = fit(&job, &data, checkpoint.as_mut(), voice)
-        .with_context(|| job.table.place.name().to_string())?;
+        .with_context(|| job.table.place.name().clone())?;
     let seconds = started.elapsed().as_secs_f64();
     for (target, stack) in stacks.iter_mut().enumerate() {
         attach(stack, &table, target)?;

@@ -55,8 +55,7 @@ fn no_command_at_all() {
 /// Here and not on the list of messages: the residual it names may differ from machine to machine.
 #[test]
 fn a_solve_that_does_not_converge() {
-    let line =
-        "fit good.csv -t y -m dpa-ard --engine ski --cg-iterations 1 --cg-tolerance 1e-14 -o old.raysum";
+    let line = "fit good.csv -t y -m dpa-ard --engine ski --cg-iterations 1 --cg-tolerance 1e-14 -o old.raysum";
     fails(&prepared(), line, 1, "conjugate gradients did not converge: after 1 iterations");
 }
 

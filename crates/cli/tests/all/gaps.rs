@@ -163,7 +163,9 @@ fn errors(hidden: impl Fn(f64, f64) -> bool + Copy) -> [f64; 2] {
     let folder = Folder::with("t.csv", table.csv());
     folder.write("new.csv", new.csv());
     ["drop", "indicate"].map(|rule| {
-        folder.stdout(&format!("fit t.csv -t y -m dpa-ard --held-out no --missing {rule} -o m.raysum"));
+        folder.stdout(&format!(
+            "fit t.csv -t y -m dpa-ard --held-out no --missing {rule} -o m.raysum"
+        ));
         // The model of complete rows has to be given a value.
         let later = if rule == "drop" { "mean" } else { rule };
         let answers = folder.stdout(&format!("predict m.raysum new.csv --missing {later}"));
