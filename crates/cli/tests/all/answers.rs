@@ -66,7 +66,8 @@ fn a_common_factor_of_all_weights_changes_nothing_but_the_noise() {
     let folder = Folder::with("one.csv", weighted(1.0));
     folder.write("nine.csv", weighted(9.0));
     let fit = |name: &str| {
-        let line = format!("fit {name}.csv -t y -m dpa-ard --held-out no --weights w -o {name}.raysum");
+        let line =
+            format!("fit {name}.csv -t y -m dpa-ard --held-out no --weights w -o {name}.raysum");
         let noise = number(&fitted(&folder, &line), "noise_std");
         (noise, sound_predictions(&folder.stdout(&format!("predict {name}.raysum one.csv")), 80))
     };
@@ -99,7 +100,9 @@ fn each_target_has_noise_of_its_own_unless_they_share_it() {
     }
     let folder = Folder::with("t.csv", text);
     let noise = |options: &str| -> Vec<f64> {
-        let lines = json_lines(&folder.stdout(&format!("fit t.csv -t y,z -m dpa-ard --held-out no --json {options}")));
+        let lines = json_lines(
+            &folder.stdout(&format!("fit t.csv -t y,z -m dpa-ard --held-out no --json {options}")),
+        );
         lines.iter().map(|line| number(line, "noise_std")).collect()
     };
     let own = noise("");
@@ -198,7 +201,10 @@ fn copies_of_all_rows_do_not_change_the_noise() {
     let folder = Folder::with("once.csv", &once);
     folder.write("again.csv", format!("{head}\n{}", rows.repeat(10)));
     let noise = |name: &str| {
-        number(&fitted(&folder, &format!("fit {name}.csv -t y -m dpa-ard --held-out no")), "noise_std")
+        number(
+            &fitted(&folder, &format!("fit {name}.csv -t y -m dpa-ard --held-out no")),
+            "noise_std",
+        )
     };
     let (once, again) = (noise("once"), noise("again"));
     assert!((once / again - 1.0).abs() < 1e-3, "{once}, {again}");

@@ -124,7 +124,9 @@ fn checkpoints_that_cannot_serve_are_refused() {
     while folder.path("c").metadata().map_or(0, |m| m.len()) < 300 {
         sleep(Duration::from_millis(5));
     }
-    folder.run("fit t.csv -t y -m gam --checkpoint c").failed(1, "c: another run is writing to this");
+    folder
+        .run("fit t.csv -t y -m gam --checkpoint c")
+        .failed(1, "c: another run is writing to this");
     child.kill().unwrap();
     child.wait().unwrap();
     folder.write("notes.txt", "mine");
@@ -132,7 +134,10 @@ fn checkpoints_that_cannot_serve_are_refused() {
     for (line, says) in [
         ("fit t.csv -t y -m gam --checkpoint c -q", "c: the checkpoint is of another fit"),
         ("fit t.csv -t y -m gam --checkpoint notes.txt", "notes.txt: not a checkpoint"),
-        ("fit t.csv -t y -m gam --checkpoint t.csv", "cannot write t.csv: it is an input of this command"),
+        (
+            "fit t.csv -t y -m gam --checkpoint t.csv",
+            "cannot write t.csv: it is an input of this command",
+        ),
         ("fit t.csv -t y -m gam --checkpoint none/c", "none/c: No such file or directory"),
         (
             "fit t.csv -t y -m gam --checkpoint m -o ./m",

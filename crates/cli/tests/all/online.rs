@@ -69,7 +69,9 @@ fn shards_are_merged_in_any_order() {
     // Statistics are not a model, a model is not statistics, and statistics belong to their model.
     folder.run("predict a.part t.csv").failed(1, "it holds a part");
     folder.run("merge m.raysum m.raysum -o x").failed(1, "it holds a model");
-    folder.stdout(&format!("fit a.csv {ONE} -m dpa-ard --engine weight --held-out no -o other.raysum"));
+    folder.stdout(&format!(
+        "fit a.csv {ONE} -m dpa-ard --engine weight --held-out no -o other.raysum"
+    ));
     let run = folder.run("merge other.raysum a.part -o x");
     run.failed(1, "a.part: these statistics were taken for another model");
 }
@@ -126,7 +128,8 @@ fn weights_and_known_noise() {
     folder.write("bare.csv", "x,z\n0,0\n");
     let run = folder.run("predict noisy.raysum bare.csv").succeeded();
     assert!(run.stderr.contains("there is no column 's' with known noise"), "{run:?}");
-    let scores = folder.stdout("evaluate t.csv -m dpa-ard -t a --noise-std s --weights w --folds 3");
+    let scores =
+        folder.stdout("evaluate t.csv -m dpa-ard -t a --noise-std s --weights w --folds 3");
     assert!(scores.contains("dpa-ard"), "{scores}");
 }
 

@@ -257,7 +257,8 @@ fn a_dropped_column_is_as_good_as_none() {
     folder.write("ab.csv", table.columns(&["a", "b", "y"]).csv());
     let ab = folder.run("fit ab.csv -t y -m dpa-ard -o ab.raysum").succeeded();
     for drop in ["c", "2", "-2"] {
-        let dropped = folder.run(&format!("fit t.csv -t y -m dpa-ard --drop {drop} -o m.raysum")).succeeded();
+        let dropped =
+            folder.run(&format!("fit t.csv -t y -m dpa-ard --drop {drop} -o m.raysum")).succeeded();
         assert_eq!(dropped.stderr, ab.stderr);
         let predict = |model: &str| folder.stdout(&format!("predict {model} t.csv"));
         assert_eq!(predict("m.raysum"), predict("ab.raysum"), "{drop}");
@@ -324,7 +325,8 @@ fn missing_values_at_fitting() {
         ("drop", 57, "3 of 60 rows left out because a value is missing"),
         ("mean", 59, "1 of 60 rows left out because the target is missing"),
     ] {
-        let run = folder.run(&format!("fit t.csv -t y -m gam --missing {policy} --json")).succeeded();
+        let run =
+            folder.run(&format!("fit t.csv -t y -m gam --missing {policy} --json")).succeeded();
         assert_eq!(json_lines(&run.stdout)[0]["n"], rows, "{policy}");
         assert!(run.stderr.contains(note), "{run:?}");
     }
