@@ -272,7 +272,9 @@ fn is_fitted(what: &str, table: &Table) {
         .map(|value| vec![value.to_string(); features.len()])
         .into();
     folder.write("far.csv", far.csv());
-    for model in ["dpa-ard", "rbf-ard", "rpa-2", "dpa-ard-ski"] {
+    for model in
+        ["dpa-ard", "rbf-ard --held-out no", "rpa-2 --held-out no", "dpa-ard-ski --held-out no"]
+    {
         println!("{what}, {model}");
         let fit = folder.stdout(&format!("fit t.csv -t y -m {model} -o m.raysum --json"));
         assert!(!fit.contains("\"log_marginal_likelihood\":null"), "{what}, {model}: {fit}");
@@ -281,9 +283,23 @@ fn is_fitted(what: &str, table: &Table) {
         folder.stdout("inspect m.raysum");
     }
     if table.rows.len() >= 4 {
+        mixtures(what, &folder, table.rows.len());
         let scores = folder.stdout("evaluate t.csv -t y --folds 2 -m gam --json");
         assert!(!scores.contains("null"), "{what}: {scores}");
     }
+}
+
+/// Fits a mixture, if there are enough rows that differ.
+#[track_caller]
+fn mixtures(what: &str, folder: &Folder, rows: usize) {
+    println!("{what}, auto");
+    let run = folder.run("fit t.csv -t y --effort quick -o m.raysum --json");
+    if run.code == Some(1) {
+        return run.failed(1, "t.csv: the choice of models needs at least 10 distinct rows, but");
+    }
+    assert!(!run.succeeded().stdout.contains("\"rmse\":null"), "{what}");
+    sound_predictions(&folder.stdout("predict m.raysum t.csv"), rows);
+    sound_predictions(&folder.stdout("predict m.raysum far.csv"), 5);
 }
 
 /// A table with columns `a`, `b` and `y`, each row made from three normal numbers.

@@ -86,8 +86,8 @@ fn a_table_larger_than_memory_has_the_same_indicators() {
         .and("gap", |i| if i % 97 == 3 { String::new() } else { format!("{}", i % 50) })
         .and("code", |i| format!("k{}", (i * i) % 331));
     let folder = Folder::with("t.csv", table.csv());
-    let fit = "fit t.csv -t y -m gam --missing indicate --categories 20 --max-evaluations 2 \
-               --subset 500";
+    let fit = "fit t.csv -t y -m gam --held-out no --missing indicate --categories 20 \
+               --max-evaluations 2 --subset 500";
     let whole = folder.run(&format!("{fit} -o a.raysum")).succeeded();
     let parts = folder.run(&format!("{fit} --memory 1MB -o b.raysum")).succeeded();
     assert_eq!(whole.stderr, parts.stderr);
