@@ -1,86 +1,216 @@
-"""Accuracy and seconds of a fit on the larger UCI sets, one split of their masks.
+"""Accuracy of auto, its members and peers on the UCI sets, on the splits of their masks.
 
-    python bench/accuracy.py --data DIR                       # all sets, J = 20 and 100
-    python bench/accuracy.py --data DIR --sets pol bike -J 20 -- --model dpa-ard --seed 1
+    python bench/accuracy.py --data DIR                                   # everything
+    python bench/accuracy.py --data DIR --sets pol bike --models auto catboost --splits 1
+    python bench/accuracy.py --table results/2026-11-17-accuracy.jsonl    # the tables of the documents
 
-DIR holds uci/NAME/data.csv.gz (no header, target last) and uci/NAME/test_mask.csv.gz (column k
-marks the test rows of split k). What follows `--` goes to `raysum fit`. Needs numpy and a release
-build; one JSON line per fit is appended to results/. Errors are in units of the training rows'
-standard deviation.
+DIR holds uci/NAME/data.csv.gz (no header, target last) and uci/NAME/test_mask.csv.gz (column k marks
+the test rows of split k). Every model is fitted to the same rows, with its defaults, one after another
+on all cores; one JSON line per fit is appended to results/, and a run that was stopped continues.
+`members` are the models that auto tried, each fitted alone. Needs a build of raysum (RAYSUM_BIN, or
+target/release/raysum) and, for the peers, bench/requirements.txt.
+
+Errors are in standard deviations of the target of the training rows. NLPD is that of a normal
+distribution with the predicted mean and standard deviation; boosting predicts none.
 """
+
 import argparse
 import datetime
 import json
 import os
 import pathlib
-import sys
+import subprocess
 import tempfile
+import time
+import warnings
 
 import numpy as np
 
-from fit_vs_gpytorch import HERE, commit, machine, run
-
-SETS = ["pol", "elevators", "bike", "tamielectric", "keggdirected", "kin40k", "protein"]
+HERE = pathlib.Path(__file__).resolve().parent
+#: The sets, and how many of the ten splits are used where --splits does not say.
+SETS = {
+    **dict.fromkeys(["challenger", "fertility", "concreteslump", "autos", "servo"], 10),
+    **dict.fromkeys(["breastcancer", "machine", "yacht", "autompg", "housing", "forest"], 10),
+    **dict.fromkeys(["stock", "energy", "concrete", "airfoil"], 10),
+    **dict.fromkeys(["gas", "skillcraft", "sml", "parkinsons", "pumadyn32nm", "pol"], 1),
+    **dict.fromkeys(["elevators", "bike", "kin40k", "protein", "tamielectric", "keggdirected"], 1),
+}
+PEERS = ["ridge", "hist-gradient-boosting", "lightgbm", "catboost", "ebm", "sklearn-gp"]
+#: Most rows for which scikit-learn's Gaussian process is fitted: its cost is cubic.
+MOST_GP_ROWS = 1_600
 
 
 def main():
     args = arguments()
-    out = HERE / "results" / f"{datetime.date.today()}-accuracy.jsonl"
+    if args.table:
+        print(tables([json.loads(line) for line in args.table.read_text().splitlines()]))
+        return
+    out = args.out or HERE / "results" / f"{datetime.date.today()}-accuracy.jsonl"
+    lines = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    known = {(line["set"], line["split"], line["model"]) for line in lines}
     for name in args.sets:
-        for projections in args.projections:
-            line = measure(args, name, projections)
-            line = {"set": name, "split": args.split, "J": projections, **line, "commit": commit(),
-                    "machine": machine(), "options": args.options}
-            print(json.dumps(line), flush=True)
-            with open(out, "a") as file:
-                file.write(json.dumps(line) + "\n")
+        splits = range(args.first_split, args.first_split + (args.splits or SETS[name]))
+        for split in splits:
+            for model in args.models:
+                if (name, split, model) in known:
+                    continue
+                for line in measure(args.data / "uci" / name, split, model):
+                    line = {"set": name, "split": split, **line, "machine": machine()}
+                    print(json.dumps(line), flush=True)
+                    with open(out, "a") as file:
+                        file.write(json.dumps(line) + "\n")
 
 
 def arguments():
-    own, options = sys.argv[1:], []
-    if "--" in own:
-        at = own.index("--")
-        own, options = own[:at], own[at + 1:]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", default=os.environ.get("RAYSUM_DATA"), type=pathlib.Path)
-    parser.add_argument("--sets", nargs="+", default=SETS)
-    parser.add_argument("--split", type=int, default=0)
-    parser.add_argument("-J", "--projections", nargs="+", type=int, default=[20, 100])
-    args = parser.parse_args(own)
-    args.options = options
-    if args.data is None:
+    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
+    parser.add_argument("--models", nargs="+", default=["auto", *PEERS])
+    parser.add_argument("--splits", type=int, help="number of splits [default: 10, or 1 of large sets]")
+    parser.add_argument("--first-split", type=int, default=0)
+    parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--table", type=pathlib.Path)
+    args = parser.parse_args()
+    if args.data is None and args.table is None:
         parser.error("give --data DIR or set RAYSUM_DATA")
     return args
 
 
-def measure(args, name, projections):
-    folder = args.data / "uci" / name
-    rows = np.loadtxt(folder / "data.csv.gz", delimiter=",")
-    test = np.loadtxt(folder / "test_mask.csv.gz", delimiter=",")[:, args.split] > 0
+def measure(folder, split, model):
+    rows = np.loadtxt(folder / "data.csv.gz", delimiter=",", ndmin=2)
+    test = np.loadtxt(folder / "test_mask.csv.gz", delimiter=",", ndmin=2)[:, split] > 0
     x, y = rows[:, :-1], rows[:, -1]
+    data = x[~test], y[~test], x[test]
+    found = {"n": int((~test).sum()), "d": x.shape[1]}
+    scale = y[~test].std() or 1.0
+    if model in PEERS:
+        if model == "sklearn-gp" and found["n"] > MOST_GP_ROWS:
+            return
+        started = time.time()
+        mean, std = peer(model, *data)
+        seconds = time.time() - started
+        ends = None if std is None else (mean - 1.959964 * std, mean + 1.959964 * std)
+        scores = score(y[test], mean, std, ends, scale)
+        yield {"model": model, **found, **scores, "seconds": round(seconds, 2)}
+        return
+    names = [["--effort", model.split(":")[1]] if ":" in model else []] if "auto" in model else None
+    if names is None:
+        names = [member_options(model)]
+    for options in names:
+        table, report, seconds = raysum(*data, options)
+        ends = table["lower"], table["upper"]
+        scores = score(y[test], table["mean"], table["std"], ends, scale)
+        extra = {"members": report["members"], "held_out": report["held_out"]["standardised"]}
+        yield {"model": model, **found, **scores, "seconds": round(seconds, 2), **extra}
+
+
+def member_options(model):
+    """The options of a member by its name, such as 'linear+gam on ranks, target by a power'."""
+    options = ["--model", model.split(" ")[0].rstrip(","), "--shrinkage", "none"]
+    if " on ranks" in model:
+        options += ["--columns-scale", "ranks"]
+    if "target by a power" in model:
+        options += ["--target-scale", "yeo-johnson"]
+    return options
+
+
+def raysum(x, y, new, options):
+    """The predictions of new rows by name, what the fit reports, and its seconds."""
+    program = os.environ.get("RAYSUM_BIN", HERE.parent / "target" / "release" / "raysum")
     with tempfile.TemporaryDirectory() as place:
         place = pathlib.Path(place)
-        np.save(place / "x.npy", x[~test])
-        np.save(place / "y.npy", y[~test])
-        np.save(place / "new.npy", x[test])
-        fit, *_ = run(["fit", place / "x.npy", "--y", place / "y.npy", "-J", str(projections),
-                       "--held-out", "no", "-o", place / "model", "--json", "--quiet", *args.options])
-        report = json.loads(fit)
-        predicted, *_ = run(["predict", place / "model", place / "new.npy", "--quiet"])
-    header, *lines = predicted.splitlines()
-    columns = header.split(",")
-    table = np.array([[float(v) for v in line.split(",")] for line in lines])
-    mean, std = table[:, columns.index("mean")], table[:, columns.index("std")]
-    scale, error = y[~test].std(), y[test] - mean
-    density = -0.5 * np.log(2 * np.pi * std**2) - 0.5 * (error / std) ** 2
-    return {
-        "rmse": round(float(np.sqrt(np.mean(error**2)) / scale), 4),
-        "nlpd": round(float(-np.mean(density) - np.log(scale)), 4),
-        "in95": round(float(np.mean(np.abs(error) < 1.959964 * std)), 4),
-        "n": int((~test).sum()), "d": x.shape[1],
-        "fit_seconds": round(report["fit_seconds"], 2),
-        "features": report["features"], "evaluations": report["evaluations"],
-    }
+        np.save(place / "x.npy", x)
+        np.save(place / "y.npy", y)
+        np.save(place / "new.npy", new)
+        started = time.time()
+        fit = [program, "fit", place / "x.npy", "--y", place / "y.npy", "-o", place / "model"]
+        fit = subprocess.run([*fit, "--json", "-q", *options], capture_output=True, check=True)
+        seconds = time.time() - started
+        predict = [program, "predict", place / "model", place / "new.npy", "-q"]
+        answer = subprocess.run(predict, capture_output=True, check=True, text=True).stdout
+    header, *lines = answer.splitlines()
+    values = np.array([[float(v) for v in line.split(",")] for line in lines])
+    return dict(zip(header.split(","), values.T)), json.loads(fit.stdout), seconds
+
+
+def peer(model, x, y, new):
+    """Mean and, where there is one, standard deviation of new rows."""
+    from sklearn.preprocessing import StandardScaler
+
+    warnings.simplefilter("ignore")
+    if model == "sklearn-gp":
+        from sklearn.gaussian_process import GaussianProcessRegressor
+        from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+        scaler = StandardScaler().fit(x)
+        kernel = ConstantKernel() * RBF(np.ones(x.shape[1])) + WhiteKernel(0.1)
+        gp = GaussianProcessRegressor(kernel, normalize_y=True).fit(scaler.transform(x), y)
+        return gp.predict(scaler.transform(new), return_std=True)
+    if model == "ridge":
+        from sklearn.linear_model import RidgeCV
+        from sklearn.pipeline import make_pipeline
+
+        fitted = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 4, 30))).fit(x, y)
+    elif model == "hist-gradient-boosting":
+        from sklearn.ensemble import HistGradientBoostingRegressor
+
+        fitted = HistGradientBoostingRegressor(random_state=0).fit(x, y)
+    elif model == "lightgbm":
+        from lightgbm import LGBMRegressor
+
+        fitted = LGBMRegressor(random_state=0, verbose=-1).fit(x, y)
+    elif model == "catboost":
+        from catboost import CatBoostRegressor
+
+        fitted = CatBoostRegressor(random_seed=0, verbose=False, allow_writing_files=False).fit(x, y)
+    else:
+        from interpret.glassbox import ExplainableBoostingRegressor
+
+        fitted = ExplainableBoostingRegressor(random_state=0).fit(x, y)
+    return fitted.predict(new), None
+
+
+def score(truth, mean, std, ends, scale):
+    error = truth - mean
+    scores = {"rmse": float(np.sqrt(np.mean(error**2)) / scale), "test_rows": len(truth)}
+    if std is not None:
+        density = -0.5 * np.log(2 * np.pi * std**2) - 0.5 * (error / std) ** 2
+        scores["nlpd"] = float(-np.mean(density) - np.log(scale))
+        scores["in95"] = float(np.mean((ends[0] <= truth) & (truth <= ends[1])))
+        scores["width95"] = float(np.mean(ends[1] - ends[0]) / scale)
+    return scores
+
+
+def machine():
+    return f"{os.cpu_count()} cores"
+
+
+def tables(lines):
+    """The mean over splits of each set and model, as a table in Markdown."""
+    models = [m for m in ["auto", *PEERS] if any(line["model"] == m for line in lines)]
+    head = ["set", "rows", "columns", "splits", *models, "in 95 %", "seconds"]
+    text = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+    ahead = dict.fromkeys(models[1:], 0)
+    sets = [name for name in SETS if any(line["set"] == name for line in lines)]
+    for name in sets:
+        own = [line for line in lines if line["set"] == name]
+        done = {line["split"] for line in own if line["model"] == "auto"}
+        own = [line for line in own if line["split"] in done]
+        mean = {}
+        for model in models:
+            errors = [line["rmse"] for line in own if line["model"] == model]
+            mean[model] = np.mean(errors) if len(errors) == len(done) else None
+        for model in models[1:]:
+            ahead[model] += mean[model] is not None and mean["auto"] < mean[model]
+        auto = [line for line in own if line["model"] == "auto"]
+        inside = np.average([a["in95"] for a in auto], weights=[a["test_rows"] for a in auto])
+        best = min(m for m in mean.values() if m is not None)
+        show = {m: "" if v is None else f"**{v:.3f}**" if v == best else f"{v:.3f}" for m, v in mean.items()}
+        cells = [name, f"{own[0]['n']:,}", str(own[0]["d"]), str(len(done)), *show.values()]
+        cells += [f"{100 * inside:.0f} %", f"{np.mean([a['seconds'] for a in auto]):.0f}"]
+        text.append("| " + " | ".join(cells) + " |")
+    counts = ", ".join(f"{m} on {count}" for m, count in ahead.items())
+    return "\n".join(text) + f"\n\nOf {len(sets)} sets, auto is ahead of {counts}.\n"
 
 
 if __name__ == "__main__":

@@ -224,18 +224,6 @@ pub enum Error {
         /// Rows given.
         rows: usize,
     },
-    /// A model that an engine for products of one-dimensional kernels cannot express.
-    #[error(
-        "the {engine} engine takes sub-kernels of degree 1, and of degree 2 and 3 with the rbf kernel, not {kernel} of degree {degree}; use the dense or the neighbors engine"
-    )]
-    NoProductForm {
-        /// The engine.
-        engine: &'static str,
-        /// The sub-kernel.
-        kernel: &'static str,
-        /// Its degree.
-        degree: usize,
-    },
     /// The data spreads over so many length-scales that a grid over it would be too large.
     #[error(
         "the data spreads over too many length-scales for the grids of the ski engine; choose \
@@ -275,8 +263,9 @@ pub enum Error {
     },
     /// A request that would take more memory than there is.
     #[error(
-        "{what} would take {} of memory, {}", size(*.needed),
-        .available.map_or("which the system does not grant".into(), |free| format!("but {} is free", size(free)))
+        "{what} would take {} of memory, {}{}", size(*.needed),
+        .available.map_or("which the system does not grant".into(), |free| format!("but {} is free", size(free))),
+        .enough_for.map_or(String::new(), |rows| format!(", enough for {rows} rows"))
     )]
     OutOfMemory {
         /// What was asked for.
@@ -285,6 +274,8 @@ pub enum Error {
         needed: u64,
         /// The bytes there are, where the system says.
         available: Option<u64>,
+        /// The rows that they are enough for, where rows are what takes them.
+        enough_for: Option<u64>,
     },
     /// No starting point had a finite likelihood.
     #[error("no starting point has a finite marginal likelihood; raise the lower noise bound")]

@@ -33,7 +33,9 @@ pub fn require(what: fmt::Arguments<'_>, numbers: u64) -> Result<()> {
     if needed < SMALL {
         return Ok(());
     }
-    let error = |available| Err(Error::OutOfMemory { what: what.to_string(), needed, available });
+    let error = |available| {
+        Err(Error::OutOfMemory { what: what.to_string(), needed, available, enough_for: None })
+    };
     match available() {
         Some(available) if needed > available => error(Some(available)),
         Some(_) => Ok(()),
@@ -45,6 +47,18 @@ pub fn require(what: fmt::Arguments<'_>, numbers: u64) -> Result<()> {
             }
         }
     }
+}
+
+/// The same for rows that take so many numbers each; the error says for how many there is memory.
+pub(crate) fn require_for_rows(what: fmt::Arguments<'_>, rows: usize, each: usize) -> Result<()> {
+    let size = (each * size_of::<f64>()) as u64;
+    require(what, count(&[&[rows, each]])).map_err(|error| match error {
+        Error::OutOfMemory { what, needed, available, .. } => {
+            let enough_for = available.map(|free| free / size.max(1));
+            Error::OutOfMemory { what, needed, available, enough_for }
+        }
+        other => other,
+    })
 }
 
 #[cfg(target_os = "linux")]
@@ -224,5 +238,14 @@ mod tests {
             // Some of it is free, and no machine has a thousandth of what was asked for.
             assert!(available.is_some_and(|free| free > 1 << 20 && free < 1 << 43), "{e}");
         }
+    }
+
+    #[test]
+    fn rows_that_do_not_fit_are_an_error_with_how_many_would() {
+        let e = require_for_rows(format_args!("all rows"), 1 << 40, 1 << 10).unwrap_err();
+        let Error::OutOfMemory { available, enough_for, .. } = &e else { panic!("{e}") };
+        assert_eq!(*enough_for, available.map(|free| free >> 13));
+        let says = e.to_string();
+        assert_eq!(says.contains(" is free, enough for "), available.is_some(), "{says}");
     }
 }

@@ -21,7 +21,7 @@ use crate::views::Views;
 use log_prior::smoothed_box;
 use term::{TermParameters, TermSlopes};
 
-/// Logarithms are clipped to this: e^±20 length-scales act like 0 and ∞, and the
+/// Logarithms are clipped to this: e^±20 length-scales act like 0 and ∞, and without a prior the
 /// search may drift there along an irrelevant column.
 const LARGEST_LOG: f64 = 20.0;
 /// A learned direction may use a column that is irrelevant in the plain model; its prior
@@ -211,23 +211,30 @@ impl Parameters {
     ) -> f64 {
         let (log_noise_prior, noise_slope) = smoothed_box(prior.noise_variance, self.noise_bounds);
         self.chain_rule(prior, likelihood, noise_slope, gradient);
-        let log_prior = log_noise_prior + self.log_prior(theta, gradient);
-        // Beyond the largest logarithm the value is constant.
+        let log_prior =
+            log_noise_prior + self.log_prior(theta, gradient, TermParameters::log_prior);
+        // Beyond the largest logarithm this much is constant.
         for (slope, t) in gradient.iter_mut().zip(theta) {
             if t.abs() > LARGEST_LOG {
                 *slope = 0.0;
             }
         }
-        -likelihood.log_marginal_likelihood - log_prior
+        let log_normal = self.log_prior(theta, gradient, TermParameters::log_normal);
+        -likelihood.log_marginal_likelihood - log_prior - log_normal
     }
 
-    /// The log prior of all terms; its slopes are taken off the gradient.
-    fn log_prior(&self, theta: &[f64], gradient: &mut [f64]) -> f64 {
+    /// A log prior of all terms; its slopes are taken off the gradient.
+    fn log_prior(
+        &self,
+        theta: &[f64],
+        gradient: &mut [f64],
+        of: impl Fn(&TermParameters, Freedom, &[f64], &mut [f64]) -> f64,
+    ) -> f64 {
         let mut rest = gradient;
         let mut log_prior = 0.0;
         for (term, theta) in self.parts(theta) {
             let (own, others) = rest.split_at_mut(theta.len());
-            log_prior += term.log_prior(self.freedom, theta, own);
+            log_prior += of(term, self.freedom, theta, own);
             rest = others;
         }
         log_prior

@@ -5,8 +5,8 @@ use crate::program::Voice;
 use crate::progress::Reporter;
 use crate::resolve::FitJob;
 use crate::{held_out, interrupt, output, summary, tables};
-use anyhow::{Context, Result};
-use raysum::{Checkpoint, Dataset, Progress, Stack, StackFit};
+use anyhow::{Result, anyhow};
+use raysum::{Checkpoint, Dataset, Error, Progress, Stack, StackError, StackFit};
 use raysum_table::{TrainingTable, escaped};
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -30,8 +30,12 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     let targets = table.labels.targets.len();
     let data = table.labels.dataset(&table, 0..targets)?.grouped(&groups)?;
     let started = Instant::now();
-    let mut stacks = fit(&job, &data, checkpoint.as_mut(), voice)
-        .with_context(|| job.table.place.name().to_string())?;
+    let mut stacks = fit(&job, &data, checkpoint.as_mut(), voice).map_err(|error| match error {
+        error @ Error::Stack(StackError::TooFewRows { .. }) => {
+            anyhow!(error).context(job.table.place.name().clone())
+        }
+        other => other.into(),
+    })?;
     let seconds = started.elapsed().as_secs_f64();
     for (target, stack) in stacks.iter_mut().enumerate() {
         attach(stack, &table, target)?;

@@ -55,8 +55,7 @@ fn no_command_at_all() {
 /// Here and not on the list of messages: the residual it names may differ from machine to machine.
 #[test]
 fn a_solve_that_does_not_converge() {
-    let line =
-        "fit good.csv -t y --engine ski --cg-iterations 1 --cg-tolerance 1e-14 -o old.raysum";
+    let line = "fit good.csv -t y -m dpa-ard --engine ski --cg-iterations 1 --cg-tolerance 1e-14 -o old.raysum";
     fails(&prepared(), line, 1, "conjugate gradients did not converge: after 1 iterations");
 }
 
@@ -187,7 +186,7 @@ fn a_model_of_a_later_format() {
     let mut model = models()[0].clone();
     let at = model.windows(old.len()).position(|w| w == old).unwrap();
     model[at..at + new.len()].copy_from_slice(&new);
-    is_no_model(&prepared(), &model, "model file format 9, but this raysum reads formats 2 to 4");
+    is_no_model(&prepared(), &model, "model file format 9, but this raysum reads formats 2 to 5");
 }
 
 /// Checks that a damaged model is refused, or else predicts finite numbers.
@@ -273,7 +272,9 @@ fn is_fitted(what: &str, table: &Table) {
         .map(|value| vec![value.to_string(); features.len()])
         .into();
     folder.write("far.csv", far.csv());
-    for model in ["dpa-ard", "rbf-ard", "rpa-2", "dpa-ard-ski"] {
+    for model in
+        ["dpa-ard", "rbf-ard --held-out no", "rpa-2 --held-out no", "dpa-ard-ski --held-out no"]
+    {
         println!("{what}, {model}");
         let fit = folder.stdout(&format!("fit t.csv -t y -m {model} -o m.raysum --json"));
         assert!(!fit.contains("\"log_marginal_likelihood\":null"), "{what}, {model}: {fit}");
@@ -282,9 +283,23 @@ fn is_fitted(what: &str, table: &Table) {
         folder.stdout("inspect m.raysum");
     }
     if table.rows.len() >= 4 {
+        mixtures(what, &folder, table.rows.len());
         let scores = folder.stdout("evaluate t.csv -t y --folds 2 -m gam --json");
         assert!(!scores.contains("null"), "{what}: {scores}");
     }
+}
+
+/// Fits a mixture, if there are enough rows that differ.
+#[track_caller]
+fn mixtures(what: &str, folder: &Folder, rows: usize) {
+    println!("{what}, auto");
+    let run = folder.run("fit t.csv -t y --effort quick -o m.raysum --json");
+    if run.code == Some(1) {
+        return run.failed(1, "t.csv: the choice of models needs at least 10 distinct rows, but");
+    }
+    assert!(!run.succeeded().stdout.contains("\"rmse\":null"), "{what}");
+    sound_predictions(&folder.stdout("predict m.raysum t.csv"), rows);
+    sound_predictions(&folder.stdout("predict m.raysum far.csv"), 5);
 }
 
 /// A table with columns `a`, `b` and `y`, each row made from three normal numbers.

@@ -86,8 +86,8 @@ fn a_table_larger_than_memory_has_the_same_indicators() {
         .and("gap", |i| if i % 97 == 3 { String::new() } else { format!("{}", i % 50) })
         .and("code", |i| format!("k{}", (i * i) % 331));
     let folder = Folder::with("t.csv", table.csv());
-    let fit = "fit t.csv -t y -m gam --missing indicate --categories 20 --max-evaluations 2 \
-               --subset 500";
+    let fit = "fit t.csv -t y -m gam --held-out no --missing indicate --categories 20 \
+               --max-evaluations 2 --subset 500";
     let whole = folder.run(&format!("{fit} -o a.raysum")).succeeded();
     let parts = folder.run(&format!("{fit} --memory 1MB -o b.raysum")).succeeded();
     assert_eq!(whole.stderr, parts.stderr);
@@ -163,7 +163,9 @@ fn errors(hidden: impl Fn(f64, f64) -> bool + Copy) -> [f64; 2] {
     let folder = Folder::with("t.csv", table.csv());
     folder.write("new.csv", new.csv());
     ["drop", "indicate"].map(|rule| {
-        folder.stdout(&format!("fit t.csv -t y --held-out no --missing {rule} -o m.raysum"));
+        folder.stdout(&format!(
+            "fit t.csv -t y -m dpa-ard --held-out no --missing {rule} -o m.raysum"
+        ));
         // The model of complete rows has to be given a value.
         let later = if rule == "drop" { "mean" } else { rule };
         let answers = folder.stdout(&format!("predict m.raysum new.csv --missing {later}"));
@@ -188,7 +190,7 @@ fn an_evaluation_indicates_gaps() {
     let (table, _) = with_hidden(200, 3, |_, b| b > 0.52);
     let folder = Folder::with("t.csv", table.csv());
     let rmse = |rule: &str| {
-        let line = format!("evaluate t.csv -t y --missing {rule} --folds 4 --json");
+        let line = format!("evaluate t.csv -t y -m dpa-ard --missing {rule} --folds 4 --json");
         let json: serde_json::Value = serde_json::from_str(&folder.stdout(&line)).unwrap();
         assert_eq!(json["n"], 200, "{json}");
         json["rmse_mean"].as_f64().unwrap()

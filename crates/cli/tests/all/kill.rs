@@ -40,7 +40,7 @@ fn duration(folder: &Folder, line: &str) -> Duration {
 #[test]
 fn a_killed_fit_resumes_to_the_same_bits() {
     let folder = Folder::with("t.csv", Table::smooth(400, 1).csv());
-    let fit = "fit t.csv -t y -m rpa-1 --starts 4 -q";
+    let fit = "fit t.csv -t y -m rpa-1 --starts 4 --held-out no -q";
     let whole = duration(&folder, &format!("{fit} -o whole.raysum"));
     folder.write("m.raysum", "an older model");
     let line = format!("{fit} -o m.raysum --checkpoint c");
@@ -124,18 +124,23 @@ fn checkpoints_that_cannot_serve_are_refused() {
     while folder.path("c").metadata().map_or(0, |m| m.len()) < 300 {
         sleep(Duration::from_millis(5));
     }
-    folder.run("fit t.csv -t y --checkpoint c").failed(1, "c: another run is writing to this");
+    folder
+        .run("fit t.csv -t y -m gam --checkpoint c")
+        .failed(1, "c: another run is writing to this");
     child.kill().unwrap();
     child.wait().unwrap();
     folder.write("notes.txt", "mine");
     let before = folder.snapshot();
     for (line, says) in [
-        ("fit t.csv -t y --checkpoint c -q", "c: the checkpoint is of another fit"),
-        ("fit t.csv -t y --checkpoint notes.txt", "notes.txt: not a checkpoint"),
-        ("fit t.csv -t y --checkpoint t.csv", "cannot write t.csv: it is an input of this command"),
-        ("fit t.csv -t y --checkpoint none/c", "none/c: No such file or directory"),
+        ("fit t.csv -t y -m gam --checkpoint c -q", "c: the checkpoint is of another fit"),
+        ("fit t.csv -t y -m gam --checkpoint notes.txt", "notes.txt: not a checkpoint"),
         (
-            "fit t.csv -t y --checkpoint m -o ./m",
+            "fit t.csv -t y -m gam --checkpoint t.csv",
+            "cannot write t.csv: it is an input of this command",
+        ),
+        ("fit t.csv -t y -m gam --checkpoint none/c", "none/c: No such file or directory"),
+        (
+            "fit t.csv -t y -m gam --checkpoint m -o ./m",
             "m: the checkpoint and the model must be different files",
         ),
     ] {

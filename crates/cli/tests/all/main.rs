@@ -19,6 +19,7 @@ mod readme;
 #[cfg(unix)]
 mod scales;
 mod signals;
+mod stack;
 mod streaming;
 mod tables;
 mod workflow;

@@ -26,7 +26,7 @@ fn more_for_a_large_cache(threads: u64) -> u64 {
 fn a_request_beyond_the_memory_is_a_sentence() {
     let folder = Folder::with("t.csv", Table::smooth(6000, 5).csv());
     folder.write("few.csv", Table::smooth(60, 5).csv());
-    folder.stdout("fit few.csv -t y --held-out no -o m.raysum");
+    folder.stdout("fit few.csv -t y -m dpa-ard --held-out no -o m.raysum");
     let before = folder.snapshot();
     for (line, says) in [
         ("sample m.raysum t.csv --functions 10000 -o x.csv", "10000 functions would take 1.3 GB"),

@@ -68,6 +68,8 @@ fn folder() -> Folder {
     folder.stdout("fit good.csv -t y -m gam --held-out no -o good.raysum");
     folder.stdout("fit bare.csv -t -1 -m gam --held-out no -o bare.raysum");
     folder.stdout("fit known.csv -t y -m gam --missing indicate --held-out no -o known.raysum");
+    folder.stdout("fit good.csv -t y -o mixed.raysum");
+    folder.stdout("stats good.raysum good.csv -o good.part");
     let model = folder.bytes("good.raysum");
     folder.write("cut.raysum", &model[..model.len() - 8]);
     let mut flipped = model.clone();

@@ -38,7 +38,7 @@ fn rows_come_and_go() {
     for engine in ["dense", "weight"] {
         let folder = Folder::with("t.csv", table(&lines(0..80)));
         folder.write("more.csv", table(&lines(100..130)));
-        let fit = format!("fit t.csv {ONE} --engine {engine} --held-out no -o m.raysum");
+        let fit = format!("fit t.csv {ONE} -m dpa-ard --engine {engine} --held-out no -o m.raysum");
         folder.stdout(&fit);
         let before = folder.stdout("predict m.raysum t.csv");
         let said = folder.stdout("update m.raysum more.csv");
@@ -56,7 +56,7 @@ fn shards_are_merged_in_any_order() {
     let folder = Folder::with("t.csv", table(&lines(0..90)));
     folder.write("a.csv", table(&lines(0..40)));
     folder.write("b.csv", table(&lines(40..90)));
-    folder.stdout(&format!("fit t.csv {ONE} --engine weight --held-out no -o m.raysum"));
+    folder.stdout(&format!("fit t.csv {ONE} -m dpa-ard --engine weight --held-out no -o m.raysum"));
     let said = folder.stdout("stats m.raysum a.csv -o a.part");
     assert_eq!(said, "40 rows, 0 of them kept whole; saved to a.part\n");
     folder.stdout("stats m.raysum b.csv -o b.part");
@@ -69,7 +69,9 @@ fn shards_are_merged_in_any_order() {
     // Statistics are not a model, a model is not statistics, and statistics belong to their model.
     folder.run("predict a.part t.csv").failed(1, "it holds a part");
     folder.run("merge m.raysum m.raysum -o x").failed(1, "it holds a model");
-    folder.stdout(&format!("fit a.csv {ONE} --engine weight --held-out no -o other.raysum"));
+    folder.stdout(&format!(
+        "fit a.csv {ONE} -m dpa-ard --engine weight --held-out no -o other.raysum"
+    ));
     let run = folder.run("merge other.raysum a.part -o x");
     run.failed(1, "a.part: these statistics were taken for another model");
 }
@@ -77,7 +79,7 @@ fn shards_are_merged_in_any_order() {
 #[test]
 fn several_targets() {
     let folder = Folder::with("t.csv", table(&lines(0..90)));
-    let both = "fit t.csv --target a,b --drop w,s -o both.raysum";
+    let both = "fit t.csv --target a,b -m dpa-ard --drop w,s -o both.raysum";
     let said = folder.stdout(both);
     assert!(said.contains("target 'a'") && said.contains("target 'b'"), "{said}");
     let predicted = folder.stdout("predict both.raysum t.csv");
@@ -93,13 +95,13 @@ fn several_targets() {
         ["more", "merged"].map(|m| folder.stdout(&format!("predict {m}.raysum t.csv")));
     assert!(difference(&more, &merged) < 1e-9);
     // They are two fits in one file, unless they share hyperparameters.
-    folder.stdout("fit t.csv --target b --drop w,s,a -o b.raysum");
+    folder.stdout("fit t.csv --target b -m dpa-ard --drop w,s,a -o b.raysum");
     let each = numbers(&predicted);
     let alone = numbers(&folder.stdout("predict b.raysum t.csv"));
     for (each, alone) in each.iter().zip(&alone) {
         assert_eq!(each[4..], alone[..]);
     }
-    folder.stdout("fit t.csv --target a,b --drop w,s --shared -o shared.raysum");
+    folder.stdout("fit t.csv --target a,b -m dpa-ard --drop w,s --shared -o shared.raysum");
     let shared = numbers(&folder.stdout("predict shared.raysum t.csv"));
     assert!(shared.iter().zip(&alone).any(|(shared, alone)| shared[4..] != alone[..]));
     folder
@@ -113,20 +115,21 @@ fn weights_and_known_noise() {
     let rows = lines(0..60);
     let again = (0..60).flat_map(|i| vec![rows[i].clone(); i % 3 + 1]).collect::<Vec<_>>();
     folder.write("again.csv", table(&again));
-    let options = "--target a --held-out no --engine dense";
+    let options = "--target a -m dpa-ard --held-out no --engine dense";
     folder.stdout(&format!("fit t.csv {options} --weights w --drop s,b -o few.raysum"));
     folder.stdout(&format!("fit again.csv {options} --drop s,b,w -o many.raysum"));
     let [few, many] = ["few", "many"].map(|m| folder.stdout(&format!("predict {m}.raysum t.csv")));
     assert!(difference(&few, &many) < 1e-5);
 
-    folder.stdout("fit t.csv --target a --noise-std s --drop w,b -o noisy.raysum");
+    folder.stdout("fit t.csv --target a -m dpa-ard --noise-std s --drop w,b -o noisy.raysum");
     let with = numbers(&folder.stdout("predict noisy.raysum t.csv"));
     // Every fourth row has no noise of its own, and the next one has 0.1.
     assert!(with[5][1].powi(2) > 0.01 && with[1][1] > with[4][1]);
     folder.write("bare.csv", "x,z\n0,0\n");
     let run = folder.run("predict noisy.raysum bare.csv").succeeded();
     assert!(run.stderr.contains("there is no column 's' with known noise"), "{run:?}");
-    let scores = folder.stdout("evaluate t.csv --target a --noise-std s --weights w --folds 3");
+    let scores =
+        folder.stdout("evaluate t.csv -m dpa-ard -t a --noise-std s --weights w --folds 3");
     assert!(scores.contains("dpa-ard"), "{scores}");
 }
 
@@ -147,7 +150,7 @@ fn bad_weights_and_rows_are_named() {
         .run("fit text.csv -t y --weights w")
         .failed(1, "text.csv: the weight 'w' holds text ('a' at line 2): it must be numbers");
     folder.write("good.csv", table(&lines(0..40)));
-    folder.stdout(&format!("fit good.csv {ONE} -o m.raysum"));
+    folder.stdout(&format!("fit good.csv {ONE} -m gam -o m.raysum"));
     let before = folder.snapshot();
     folder.write("narrow.csv", "x,a\n1,2\n");
     folder
@@ -163,7 +166,7 @@ fn a_shard_counts_once() {
     let folder = Folder::with("t.csv", table(&lines(0..60)));
     folder.write("a.csv", table(&lines(60..80)));
     folder.write("b.csv", table(&lines(80..90)));
-    folder.stdout(&format!("fit t.csv {ONE} --engine weight --held-out no -o m.raysum"));
+    folder.stdout(&format!("fit t.csv {ONE} -m dpa-ard --engine weight --held-out no -o m.raysum"));
     for part in ["a", "b"] {
         folder.stdout(&format!("stats m.raysum {part}.csv -o {part}.part"));
     }

@@ -66,7 +66,7 @@ fn the_neighbors_engine_fits_predicts_and_is_described() {
                --prediction-neighbors 50 --max-evaluations 20 --json -o m.raysum";
     let found = json_lines(&folder.stdout(fit)).remove(0);
     assert_eq!(found["engine"], "neighbors");
-    assert!(number(&found, "holdout_rmse_standardised") < 0.6, "{found}");
+    assert!(number(&found["held_out"]["standardised"], "rmse") < 0.6, "{found}");
     let text = folder.stdout("inspect m.raysum");
     assert!(text.contains("holds its training rows"), "{text}");
     assert_eq!(folder.stdout("predict m.raysum t.csv").lines().count(), 201);

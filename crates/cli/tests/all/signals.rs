@@ -67,7 +67,7 @@ fn small() -> Folder {
     let folder = Folder::with("t.csv", short.csv());
     folder.write("long.csv", table.csv());
     folder.write("flat.csv", short.and("flat", |_| "1".into()).csv());
-    folder.stdout("fit t.csv -t y -o m.raysum");
+    folder.stdout("fit t.csv -t y -m gam -o m.raysum");
     folder
 }
 
@@ -77,7 +77,7 @@ fn a_reader_that_closes_the_pipe_is_no_failure() {
     for line in [
         "predict m.raysum long.csv",
         "predict m.raysum long.csv --json",
-        "fit t.csv -t y",
+        "fit t.csv -t y --effort quick",
         "inspect m.raysum",
         "evaluate t.csv -t y --folds 3 -m gam,rbf-ard --json",
         "demo -o shown",
@@ -97,7 +97,7 @@ fn messages_that_nobody_reads_change_nothing() {
     let folder = small();
     for (line, code) in [
         ("predict m.raysum t.csv", 0),
-        ("fit flat.csv -t y", 0),
+        ("fit flat.csv -t y -m gam", 0),
         ("fit none.csv -t y", 1),
         ("fly", 2),
     ] {

@@ -206,7 +206,8 @@ fn answers_in_every_format() {
     assert_eq!(folder.text("out.csv"), csv);
     // What is written is read again, and is the same table to the bit.
     let fit = |file: &str| {
-        folder.stdout(&format!("fit {file} -t mean --missing drop -m gam --held-out no -o o.raysum"));
+        folder
+            .stdout(&format!("fit {file} -t mean --missing drop -m gam --held-out no -o o.raysum"));
         folder.bytes("o.raysum")
     };
     let expected = fit("out.csv");

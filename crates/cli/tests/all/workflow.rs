@@ -29,7 +29,7 @@ fn small() -> Table {
 /// A folder with `t.csv` and a model of its target `y`, `m.raysum`.
 fn fitted(table: &Table) -> Folder {
     let folder = Folder::with("t.csv", table.csv());
-    folder.stdout("fit t.csv -t y -o m.raysum");
+    folder.stdout("fit t.csv -t y -m dpa-ard -o m.raysum");
     folder
 }
 
@@ -44,7 +44,7 @@ fn has_keys(object: &Value, keys: &str) {
 #[test]
 fn fit_predict_inspect_evaluate() {
     let folder = Folder::with("t.csv", small().csv());
-    let fit = folder.run("fit t.csv --target y --output m.raysum").succeeded();
+    let fit = folder.run("fit t.csv --target y --model dpa-ard --output m.raysum").succeeded();
     assert!(fit.stdout.starts_with("dpa-ard on 60 rows × 3 columns, target 'y'"), "{fit:?}");
     assert!(fit.stdout.ends_with("saved to m.raysum\n"), "{fit:?}");
     assert_eq!(fit.stderr, "");
@@ -57,7 +57,7 @@ fn fit_predict_inspect_evaluate() {
     for words in ["dpa-ard", "training rows", "noise std", "length-scales", "relevance"] {
         assert!(inspect.contains(words), "{inspect}");
     }
-    let evaluate = folder.stdout("evaluate t.csv -t y --folds 3");
+    let evaluate = folder.stdout("evaluate t.csv -t y -m dpa-ard --folds 3");
     assert!(evaluate.starts_with("60 rows × 3 columns, target 'y', 3 folds × 1"), "{evaluate}");
     assert!(evaluate.contains("dpa-ard"), "{evaluate}");
 }
@@ -66,20 +66,25 @@ fn fit_predict_inspect_evaluate() {
 fn a_fit_that_is_not_saved_leaves_no_file() {
     let folder = Folder::with("t.csv", small().csv());
     let before = folder.snapshot();
-    assert!(folder.stdout("fit t.csv -t y").contains("not saved"));
+    assert!(folder.stdout("fit t.csv -t y -m gam").contains("not saved"));
     assert_eq!(folder.snapshot(), before);
 }
 
 #[test]
 fn results_as_json() {
     let folder = Folder::with("t.csv", small().csv());
-    let fit = json_lines(&folder.stdout("fit t.csv -t y -o m.raysum --json"));
+    let fit = json_lines(&folder.stdout("fit t.csv -t y -m dpa-ard -o m.raysum --json"));
     let [fit] = &fit[..] else { panic!("one line expected: {fit:?}") };
     has_keys(
         fit,
-        "model engine n d log_marginal_likelihood noise_std evaluations fit_seconds holdout_rmse \
-         holdout_nlpd holdout_coverage95",
+        "model engine n d log_marginal_likelihood noise_std evaluations fit_seconds \
+         held_out members",
     );
+    has_keys(&fit["held_out"], "rows folds target_std scores standardised constant ridge tried");
+    for scores in ["scores", "standardised", "constant", "ridge"] {
+        has_keys(&fit["held_out"][scores], "rmse mae nlpd crps coverage95 width95");
+    }
+    has_keys(&fit["members"][0], "name mean_weight spread_weight kappa engine");
     assert_eq!((&fit["model"], &fit["n"], &fit["d"]), (&"dpa-ard".into(), &60.into(), &3.into()));
 
     let inspect = json_lines(&folder.stdout("inspect m.raysum --json"));
@@ -113,11 +118,13 @@ fn results_as_json() {
 }
 
 #[test]
-fn without_a_holdout_there_are_no_scores() {
+fn without_held_out_rows_there_are_no_scores() {
     let folder = Folder::with("t.csv", small().csv());
-    let fit = &json_lines(&folder.stdout("fit t.csv -t y --held-out no --json"))[0];
-    assert_eq!(fit["holdout_rows"], 0);
-    assert!(fit["holdout_rmse"].is_null() && fit["holdout_nlpd"].is_null(), "{fit}");
+    let fit = "fit t.csv -t y -m gam --held-out no";
+    let found = &json_lines(&folder.stdout(&format!("{fit} --json")))[0];
+    assert!(found["held_out"].is_null(), "{found}");
+    assert_eq!(number(&found["members"][0], "kappa"), 1.0);
+    assert!(folder.stdout(fit).contains("no rows were held out: no scores"));
 }
 
 #[test]
@@ -138,8 +145,8 @@ fn a_target_has_a_name_and_two_positions() {
     let folder = fitted(&table);
     folder.write("bare.csv", table.bare(","));
     for (spec, model) in [("3", "m3"), ("-1", "m1")] {
-        folder.stdout(&format!("fit t.csv --target {spec} -o {model}.raysum"));
-        folder.stdout(&format!("fit bare.csv --target {spec} -o bare_{model}.raysum"));
+        folder.stdout(&format!("fit t.csv --target {spec} -m dpa-ard -o {model}.raysum"));
+        folder.stdout(&format!("fit bare.csv --target {spec} -m dpa-ard -o bare_{model}.raysum"));
         assert!(folder.bytes(&format!("{model}.raysum")) == folder.bytes("m.raysum"), "{spec}");
     }
     assert!(folder.bytes("bare_m3.raysum") == folder.bytes("bare_m1.raysum"));
@@ -159,7 +166,7 @@ fn a_target_in_the_middle_of_a_file_without_header() {
     let expected = folder.stdout("predict m.raysum t.csv");
     folder.write("bare.csv", table.columns(&["a", "y", "b", "c"]).bare(","));
     folder.write("x.csv", table.columns(&["a", "b", "c"]).bare(","));
-    folder.stdout("fit bare.csv -t 1 -o middle.raysum");
+    folder.stdout("fit bare.csv -t 1 -m dpa-ard -o middle.raysum");
     for data in ["bare.csv", "x.csv"] {
         assert_eq!(folder.stdout(&format!("predict middle.raysum {data}")), expected, "{data}");
     }
@@ -171,14 +178,14 @@ fn first_lines_are_told_from_headers() {
     let row = |i: usize| format!("{},{}", ["red", "blue"][i % 2], ["round", "square"][i / 2 % 2]);
     let rows: Vec<String> = (0..20).map(|i| format!("{},{i}", row(i))).collect();
     let folder = Folder::with("texts.csv", rows.join("\n"));
-    folder.stdout("fit texts.csv -t -1 -o texts.raysum");
+    folder.stdout("fit texts.csv -t -1 -m gam -o texts.raysum");
     folder.write("new.csv", (0..3).map(|i| row(i) + "\n").collect::<String>());
     sound_predictions(&folder.stdout("predict texts.raysum new.csv"), 3);
 
     // Nothing but numbers: a header of years has to be called one.
     let years = Table::new(["2019", "2020", "y"], 20, |i| [i as f64, (i * i % 7) as f64, 1.0]);
     folder.write("years.csv", years.csv());
-    folder.stdout("fit years.csv -t y -o years.raysum");
+    folder.stdout("fit years.csv -t y -m gam -o years.raysum");
     folder.write("new.csv", years.columns(&["2019", "2020"]).csv());
     folder.run("predict years.raysum new.csv").failed(1, "seems to have no header line");
     sound_predictions(&folder.stdout("predict years.raysum new.csv --header yes"), 20);
@@ -201,7 +208,7 @@ fn every_kind_of_file_gives_the_same_model_and_predictions() {
     ];
     for (name, content) in kinds {
         folder.write(name, content);
-        folder.stdout(&format!("fit {name} -t y -o other.raysum"));
+        folder.stdout(&format!("fit {name} -t y -m dpa-ard -o other.raysum"));
         assert!(folder.bytes("other.raysum") == folder.bytes("m.raysum"), "{name}");
         assert_eq!(folder.stdout(&format!("predict m.raysum {name}")), expected, "{name}");
     }
@@ -248,9 +255,10 @@ fn a_dropped_column_is_as_good_as_none() {
     let table = small();
     let folder = Folder::with("t.csv", table.csv());
     folder.write("ab.csv", table.columns(&["a", "b", "y"]).csv());
-    let ab = folder.run("fit ab.csv -t y -o ab.raysum").succeeded();
+    let ab = folder.run("fit ab.csv -t y -m dpa-ard -o ab.raysum").succeeded();
     for drop in ["c", "2", "-2"] {
-        let dropped = folder.run(&format!("fit t.csv -t y --drop {drop} -o m.raysum")).succeeded();
+        let dropped =
+            folder.run(&format!("fit t.csv -t y -m dpa-ard --drop {drop} -o m.raysum")).succeeded();
         assert_eq!(dropped.stderr, ab.stderr);
         let predict = |model: &str| folder.stdout(&format!("predict {model} t.csv"));
         assert_eq!(predict("m.raysum"), predict("ab.raysum"), "{drop}");
@@ -262,7 +270,7 @@ fn standard_input_and_output() {
     let table = small();
     let folder = fitted(&table);
     let expected = folder.stdout("predict m.raysum t.csv");
-    folder.run_on("fit - -t y -o piped.raysum", table.csv()).succeeded();
+    folder.run_on("fit - -t y -m dpa-ard -o piped.raysum", table.csv()).succeeded();
     assert!(folder.bytes("piped.raysum") == folder.bytes("m.raysum"));
     for (line, input) in [
         ("predict m.raysum - -o -", table.csv().into()),
@@ -317,11 +325,12 @@ fn missing_values_at_fitting() {
         ("drop", 57, "3 of 60 rows left out because a value is missing"),
         ("mean", 59, "1 of 60 rows left out because the target is missing"),
     ] {
-        let run = folder.run(&format!("fit t.csv -t y --missing {policy} --json")).succeeded();
+        let run =
+            folder.run(&format!("fit t.csv -t y -m gam --missing {policy} --json")).succeeded();
         assert_eq!(json_lines(&run.stdout)[0]["n"], rows, "{policy}");
         assert!(run.stderr.contains(note), "{run:?}");
     }
-    let line = "evaluate t.csv -t y --missing drop --folds 3 --json";
+    let line = "evaluate t.csv -t y -m gam --missing drop --folds 3 --json";
     assert_eq!(json_lines(&folder.stdout(line))[0]["n"], 57);
 }
 
@@ -413,7 +422,7 @@ fn functions_are_drawn_by_seed_and_evaluated_anywhere() {
 fn slopes_of_the_mean_stand_beside_the_predictions() {
     let table = small().and("kind", |i| ["one, two", "three"][i % 2].to_string());
     let folder = Folder::with("t.tsv", table.joined("\t"));
-    folder.stdout("fit t.tsv -t y -o m.raysum");
+    folder.stdout("fit t.tsv -t y -m dpa-ard -o m.raysum");
     let plain = folder.stdout("predict m.raysum t.tsv");
     let text = folder.stdout("predict m.raysum t.tsv --gradient");
     let head = text.lines().next().unwrap();
@@ -464,7 +473,7 @@ fn predictions_track_the_truth_and_intervals_cover_it() {
         assert!(error < 0.2, "{model}: {error}");
         assert!((0.90..=0.99).contains(&covered), "{model}: {covered}");
     }
-    let evaluate = "evaluate t.csv -t y --folds 5 --json";
+    let evaluate = "evaluate t.csv -t y -m dpa-ard --folds 5 --json";
     let evaluated = &json_lines(&folder.stdout(evaluate))[0];
     assert!(number(evaluated, "rmse_mean") < 0.3, "{evaluated}");
     assert!(number(evaluated, "coverage95") > 0.85, "{evaluated}");
@@ -472,7 +481,8 @@ fn predictions_track_the_truth_and_intervals_cover_it() {
 
 #[test]
 fn a_lower_level_has_narrower_intervals_around_the_same_means() {
-    let folder = fitted(&small());
+    let folder = Folder::with("t.csv", small().csv());
+    folder.stdout("fit t.csv -t y -m dpa-ard --intervals gaussian -o m.raysum");
     let wide = sound_predictions(&folder.stdout("predict m.raysum t.csv"), 60);
     let narrow = sound_predictions(&folder.stdout("predict m.raysum t.csv --level 0.5"), 60);
     for (wide, narrow) in wide.iter().zip(&narrow) {

@@ -5,7 +5,7 @@ use super::dense::{self, Dense};
 use super::neighbors::{Neighbors, NeighborsOptions};
 use super::weight::{self, FeatureMap, Use, Weight};
 use super::{Conditioned, Engine, Evaluation, Observations, Prior, Resumable};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, TermError};
 use crate::limits::{MAX_DENSE_ROWS, MAX_FEATURES};
 use crate::scale::StandardRows;
 use std::borrow::Cow;
@@ -76,7 +76,9 @@ impl<'a> Auto<'a> {
             Ok(_) | Err(Error::BasisTooLarge) if too_large || known.is_some() => {
                 Err(Error::BasisTooLarge)
             }
-            Ok(_) | Err(Error::BasisTooLarge | Error::NoProductForm { .. }) => Ok(None),
+            Ok(_) | Err(Error::BasisTooLarge | Error::Terms(TermError::NoProductForm { .. })) => {
+                Ok(None)
+            }
             Err(e) => Err(e),
         }
     }

@@ -72,7 +72,7 @@ impl<'a> Neighbors<'a> {
         // Rows as they come and in their order, projected, as points of a tree, and neighbours.
         let each = 2 * columns + 3 * prior.kernel.views.rows() + self.options.neighbors + 16;
         let what = format_args!("{rows} rows, which the neighbors engine keeps in memory,");
-        memory::require(what, memory::count(&[&[rows, each]]))
+        memory::require_for_rows(what, rows, each)
     }
 
     fn ordered(&mut self, prior: &Prior) -> Result<&Ordered> {

@@ -1,7 +1,7 @@
 //! The Gaussian-process prior at one θ: a sum of sub-kernels over views of the data, noise and mean.
 
 use crate::data::Matrix;
-use crate::error::{Error, Result};
+use crate::error::{Result, TermError};
 use crate::kernel::Shape;
 use crate::linalg::Threads;
 use crate::views::Views;
@@ -63,7 +63,8 @@ impl AdditiveKernel {
             if let Shape::Stationary(kernel) = shape
                 && !kernel.is_product(degree)
             {
-                return Err(Error::NoProductForm { engine, kernel: kernel.name(), degree });
+                let kernel = kernel.name();
+                return Err(TermError::NoProductForm { engine, kernel, degree, term: None }.into());
             }
         }
         Ok(())

@@ -55,4 +55,20 @@ pub enum TermError {
          on, or choose other directions"
     )]
     ArdAlongAxes,
+    /// A kernel that an engine for products of one-dimensional kernels cannot express.
+    #[error(
+        "the {engine} engine takes sub-kernels of degree 1, and of degree 2 and 3 with the rbf \
+         kernel, not {kernel} of degree {degree}{}; use the dense or the neighbors engine",
+        .term.map_or(String::new(), |term| format!(" (term {} of the sum)", term + 1))
+    )]
+    NoProductForm {
+        /// The engine.
+        engine: &'static str,
+        /// The sub-kernel.
+        kernel: &'static str,
+        /// Its degree.
+        degree: usize,
+        /// Which of several terms it belongs to, counted from 0.
+        term: Option<usize>,
+    },
 }

@@ -59,7 +59,12 @@ impl<'s> Schedule<'s> {
     ) -> Self {
         let n = training.len();
         let stages = match config.subset {
-            Some(rows) => Stages::one(rows.min(n)),
+            Some(rows)
+                if started || config.learns_directions() || config.optimizer == Optimizer::Adam =>
+            {
+                Stages::one(rows.min(n))
+            }
+            Some(rows) => Stages::scouted(rows.min(n)),
             None if started => Stages::one(n),
             // Adam has the paper's recipe from its start to its end, and learned directions are
             // stopped by rows of the first stage, which must be many.

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Term};
 use crate::data::Dataset;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, TermError};
 use crate::parameters::Parameters;
 use crate::project::Projections;
 
@@ -40,4 +40,18 @@ fn choose(config: &Config, columns: usize) -> Result<Vec<Projections>> {
         Projections::choose_for(index as u32, term.directions, &degrees, columns, config.seed)
     };
     config.terms.iter().enumerate().map(choose).collect()
+}
+
+/// The error of an engine that cannot express a kernel, with the term of a sum that has it.
+pub(super) fn of_term(error: Error, config: &Config, columns: usize) -> Error {
+    match error {
+        Error::Terms(TermError::NoProductForm { engine, kernel, degree, .. }) => {
+            let has = |term: &Term| {
+                term.kernel.name() == kernel && term.degrees.resolve(columns).contains(&degree)
+            };
+            let term = config.terms.iter().position(has).filter(|_| config.terms.len() > 1);
+            TermError::NoProductForm { engine, kernel, degree, term }.into()
+        }
+        other => other,
+    }
 }

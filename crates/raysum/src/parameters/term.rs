@@ -301,7 +301,19 @@ impl TermParameters {
         self.learned_views(theta).map_or_else(|| self.views(h), Views::from)
     }
 
-    /// The log prior of length-scales and variances; its slopes are taken off the gradient.
+    /// The log-normal prior of length-scales, if they have one; its slopes are taken off the gradient.
+    /// It goes on beyond the largest logarithm: a search that steps there is drawn back.
+    pub(super) fn log_normal(&self, freedom: Freedom, theta: &[f64], gradient: &mut [f64]) -> f64 {
+        if self.prior != LengthScalePrior::LogNormal || matches!(self.scales, Scales::Entries(_)) {
+            return 0.0;
+        }
+        let start = if self.is_common(freedom) { vec![0.0] } else { self.start_scales() };
+        let longer: Vec<f64> = theta.iter().zip(&start).map(|(t, s)| t - s).collect();
+        normal(&longer, LONGER, WIDTH, &mut gradient[..self.scales(freedom)])
+    }
+
+    /// The log prior that ties length-scales and variances to their means, or that of directions; its
+    /// slopes are taken off the gradient.
     pub(super) fn log_prior(&self, freedom: Freedom, theta: &[f64], gradient: &mut [f64]) -> f64 {
         let scales = self.scales(freedom);
         if let Scales::Entries(_) = self.scales {
@@ -319,9 +331,6 @@ impl TermParameters {
         let longer: Vec<f64> = theta.iter().zip(&start).map(|(t, s)| clamped(t) - s).collect();
         let (of_scales, of_variances) = gradient.split_at_mut(scales);
         let mut log_prior = 0.0;
-        if self.prior == LengthScalePrior::LogNormal {
-            log_prior += normal(&longer, LONGER, WIDTH, of_scales);
-        }
         if let Freedom::Shrunk(width) = freedom
             && self.is_shrinkable()
         {

@@ -145,7 +145,8 @@ fn common_scales_are_the_start_s_own_times_a_factor() {
         let shrunk = free.with(Freedom::Shrunk(0.3));
         let theta = shrunk.theta(&common.hyperparameters(&[1.5, 0.7, -1.0, 0.2])).unwrap();
         let mut gradient = vec![0.0; theta.len()];
-        assert!(shrunk.log_prior(&theta, &mut gradient).abs() < 1e-12);
+        let log_prior = shrunk.log_prior(&theta, &mut gradient, TermParameters::log_prior);
+        assert!(log_prior.abs() < 1e-12);
         let back = common.theta(&shrunk.hyperparameters(&theta)).unwrap();
         assert!(back.iter().zip([1.5, 0.7, -1.0, 0.2]).all(|(a, b)| (a - b).abs() < 1e-12));
     }
@@ -223,4 +224,25 @@ fn a_theta_out_of_range_is_flat() {
     theta[0] = 20.0;
     assert_eq!(value, evaluate(&parameters, &mut engine, &theta, &mut [0.0; 5]));
     assert!(value.is_finite() && gradient[0] == 0.0 && gradient[1] != 0.0);
+}
+
+/// A step beyond the range would otherwise be the end of a search: nothing leads back.
+#[test]
+fn a_log_normal_prior_leads_back_into_the_range() {
+    let (x, y) = rows(10, 2);
+    for name in ["matern32-ard", "matern32"] {
+        let config = Config::preset(name).unwrap();
+        let parameters = Parameters::new(&config, projections(&config, 2)).unwrap();
+        let mut engine = Dense::new(x.clone(), y.clone());
+        let theta = |first: f64| [&[first], &parameters.start()[1..]].concat();
+        let mut at = |first: f64| {
+            let theta = theta(first);
+            let mut gradient = vec![0.0; theta.len()];
+            (evaluate(&parameters, &mut engine, &theta, &mut gradient), gradient[0])
+        };
+        let ((value, slope), (farther, _)) = (at(30.0), at(30.0 + 1e-4));
+        assert!(slope > 1.0, "{name}: {slope}");
+        assert!(((farther - value) / 1e-4 - slope).abs() < 1e-2 * slope, "{name}");
+        assert!(at(-30.0).1 < -1.0, "{name}");
+    }
 }

@@ -11,10 +11,16 @@ use crate::error::Result;
 const SEARCH_BY_NEIGHBORS: usize = 2_000;
 /// Rows up to which the posterior of a full kernel is dense, which is exact.
 const DENSE_POSTERIOR: usize = 4_000;
-/// Most rows of a search: more hardly change the hyperparameters.
-const SEARCH_ROWS: usize = 30_000;
+/// Most rows of a search, of full kernels and of additive models: more hardly change their
+/// hyperparameters.
+const SEARCH_ROWS: usize = 15_000;
+const ADDITIVE_SEARCH_ROWS: usize = 4_000;
 /// Fewest rows from which directions are learned.
 const LEARN_DIRECTIONS: usize = 4_000;
+/// Most columns for which diverse directions are worth their time.
+const DIRECTIONS_COLUMNS: usize = 20;
+/// Most columns for which sums of functions of each column and a kernel of all are worth their time.
+const SUM_COLUMNS: usize = 60;
 /// Most columns for which a length-scale is learned for each one.
 const ARD_COLUMNS: usize = 300;
 
@@ -86,6 +92,15 @@ fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Line> {
         (Effort::Normal | Effort::Best, true) => few,
         (Effort::Normal | Effort::Best, false) => many,
     };
+    if columns > DIRECTIONS_COLUMNS {
+        lines.retain(|line| line.0 != "dpa-ard");
+    }
+    if columns > SUM_COLUMNS {
+        lines.retain(|line| !line.0.contains("+gam+"));
+        if lines.iter().all(|line| line.0 != "linear+gam") {
+            lines.push(("linear+gam", Ranks, None, 3.0));
+        }
+    }
     if rows >= LEARN_DIRECTIONS {
         lines.push(("ppr", Standard, None, 10.0));
     }
@@ -115,8 +130,9 @@ fn candidate(line: Line, rows: usize, columns: usize, seed: u64) -> Result<Candi
         config.engine = EngineChoice::Neighbors;
         posterior = (rows <= DENSE_POSTERIOR).then_some(EngineChoice::Dense);
     }
-    if rows > SEARCH_ROWS {
-        config.subset = Some(SEARCH_ROWS);
+    let most = if full { SEARCH_ROWS } else { ADDITIVE_SEARCH_ROWS };
+    if rows > most {
+        config.subset = Some(most);
     }
     let mut name = preset.to_string();
     if columns_scale == ColumnsScale::Ranks {

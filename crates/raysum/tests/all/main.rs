@@ -14,6 +14,8 @@ mod neighbors;
 mod observations;
 mod online;
 mod properties;
+mod stack;
+mod stack_truth;
 mod stored_rows;
 mod stress;
 mod sums;

@@ -3,7 +3,10 @@
 use crate::common::with;
 use raysum::Labels;
 use raysum::schema::{Feature, FeatureKind, LabelColumn, NumberFormat, Schema};
-use raysum::{Config, Dataset, EngineChoice, Error, Matrix, Model, SkiOptions};
+use raysum::{
+    Config, Dataset, Effort, EngineChoice, Error, Matrix, Model, SkiOptions, Stack, StackFit,
+};
+use serde_json::{Value, json};
 use std::path::Path;
 
 fn fitted() -> (Model, Matrix) {
@@ -170,12 +173,12 @@ fn a_cut_off_file_is_damaged() {
 #[test]
 fn another_format_is_named() {
     let whole = bytes(&fitted().0);
-    let at = whole.windows(12).position(|w| w == br#"\"format\":4"#).unwrap();
+    let at = whole.windows(12).position(|w| w == br#"\"format\":5"#).unwrap();
     for (digit, advice) in [(9, "use a newer raysum"), (1, "fit again")] {
         let mut other = whole.clone();
         other[at + 11] = b'0' + digit;
         let e = load(&other).unwrap_err();
-        let what = format!("model file format {digit}, but this raysum reads formats 2 to 4");
+        let what = format!("model file format {digit}, but this raysum reads formats 2 to 5");
         assert_eq!(e, format!("FILE: {what}; {advice}"));
     }
 }
@@ -241,4 +244,72 @@ fn a_file_larger_than_memory_is_not_read() {
     assert!(e.to_string().starts_with(&format!("reading {} would take", path.display())), "{e}");
     let e = raysum::Part::load_all(&path).unwrap_err();
     assert!(matches!(e, Error::OutOfMemory { .. }), "{e}");
+}
+
+/// A mixture for a table of so many columns.
+fn mixture(columns: usize) -> Vec<u8> {
+    let x = Matrix::from_fn(30, columns, |i, j| ((i * (j + 3) * 37 % 101) as f64) / 25.0 - 2.0);
+    let y: Vec<f64> = (0..30).map(|i| x[(i, 0)].sin() + 0.3 * (1e3 * i as f64).sin()).collect();
+    let stacks = StackFit::auto(Effort::Quick).run(&Dataset::new(&x, &y).unwrap()).unwrap();
+    assert!(stacks[0].members().len() > 1);
+    Stack::to_bytes(&stacks).unwrap()
+}
+
+/// The description in a file, and its arrays.
+fn content(bytes: &[u8]) -> (Value, Vec<(String, safetensors::tensor::TensorView<'_>)>) {
+    let (_, header) = safetensors::SafeTensors::read_metadata(bytes).unwrap();
+    let text = &header.metadata().as_ref().unwrap()["raysum"];
+    let arrays = safetensors::SafeTensors::deserialize(bytes).unwrap().tensors();
+    (serde_json::from_str(text).unwrap(), arrays)
+}
+
+/// Reads a mixture whose description was changed, with the checksum that belongs to it.
+fn load_changed(change: impl FnOnce(&mut Value)) -> Result<Vec<Stack>, String> {
+    let bytes = mixture(2);
+    let (mut value, arrays) = content(&bytes);
+    change(&mut value["content"][0]);
+    let metadata = [("raysum".to_string(), value.to_string())].into_iter().collect();
+    let changed = safetensors::serialize(arrays, Some(metadata)).unwrap();
+    let sealed = raysum::fuzzing::resealed(&changed).unwrap();
+    Stack::from_bytes(&sealed).map_err(|e| e.to_string())
+}
+
+#[test]
+fn a_damaged_stack_is_refused() {
+    assert_eq!(load_changed(|_| ()).unwrap().len(), 1);
+    let damaged = |says: &str, change: fn(&mut Value)| {
+        let e = load_changed(change).unwrap_err();
+        assert_eq!(e, format!("bytes of a model: the model file is damaged ({says})"));
+    };
+    let weights = "the mixing weights make no sense";
+    damaged(weights, |model| model["stack"]["share"]["mean"] = json!(1.5));
+    damaged(weights, |model| model["stack"]["share"]["spread"] = json!(-0.1));
+    damaged(weights, |model| model["stack"]["others"][0]["share"]["inflation"] = json!(0.0));
+    damaged(weights, |model| model["stack"]["others"][0]["share"]["inflation"] = json!(-1.0));
+    let calibration = "the calibration makes no sense";
+    damaged(calibration, |model| model["stack"]["curve"]["actual"][1] = json!(1e9));
+    damaged(calibration, |model| model["stack"]["curve"]["nominal"][0] = json!(7.0));
+    damaged(calibration, |model| model["stack"]["curve"] = json!({"nominal": [], "actual": []}));
+    damaged("a member is itself a stack", |model| {
+        let stack = model["stack"].clone();
+        model["stack"]["others"][0]["model"]["stack"] = stack;
+    });
+    assert!(load_changed(|model| model["stack"]["others"][0]["model"] = json!({})).is_err());
+}
+
+#[test]
+fn members_of_other_columns_are_refused() {
+    let (two, three) = (mixture(2), mixture(3));
+    let ((mut value, arrays), (other, other_arrays)) = (content(&two), content(&three));
+    let of = |value: &Value| value["content"][0]["stack"]["others"][0]["model"].clone();
+    value["content"][0]["stack"]["others"][0]["model"] = of(&other);
+    let of_member = |name: &str| name.contains("member.1.");
+    let mut mixed: Vec<_> = arrays.into_iter().filter(|(name, _)| !of_member(name)).collect();
+    mixed.extend(other_arrays.into_iter().filter(|(name, _)| of_member(name)));
+    let metadata = [("raysum".to_string(), value.to_string())].into_iter().collect();
+    let changed = safetensors::serialize(mixed, Some(metadata)).unwrap();
+    let sealed = raysum::fuzzing::resealed(&changed).unwrap();
+    let e = Stack::from_bytes(&sealed).unwrap_err().to_string();
+    let says = "the members do not have the same columns";
+    assert_eq!(e, format!("bytes of a model: the model file is damaged ({says})"));
 }

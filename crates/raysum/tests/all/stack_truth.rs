@@ -1,0 +1,104 @@
+//! Stacks on tables whose truth is known: errors about as low as can be, intervals that hold what they
+//! say, and reported scores that new rows confirm.
+
+use crate::common::normals;
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+use rand_distr::{Distribution, StudentT};
+use raysum::metrics::rmse;
+use raysum::{Config, Dataset, Effort, Matrix, Prediction, Stack, StackFit};
+
+/// Rows with normal columns.
+fn rows(
+    rows: usize,
+    columns: usize,
+    seed: u64,
+    mut target: impl FnMut(&[f64], f64) -> f64,
+) -> (Matrix, Vec<f64>) {
+    let mut normal = normals(seed, 0);
+    let x = Matrix::from_fn(rows, columns, |_, _| normal());
+    let y = (0..rows).map(|i| target(x.row(i), normal())).collect();
+    (x, y)
+}
+
+fn auto(effort: Effort, (x, y): &(Matrix, Vec<f64>)) -> Stack {
+    StackFit::auto(effort).run(&Dataset::new(x, y).unwrap()).unwrap().remove(0)
+}
+
+/// The standard deviation around the mean.
+fn spread(y: &[f64]) -> f64 {
+    let mean = y.iter().sum::<f64>() / y.len() as f64;
+    rmse(y, &vec![mean; y.len()])
+}
+
+/// The share of rows inside 95 % intervals.
+fn inside(y: &[f64], p: &Prediction) -> f64 {
+    let (lower, upper) = p.interval(0.95).unwrap();
+    let within = |i: &usize| (lower[*i]..=upper[*i]).contains(&y[*i]);
+    (0..y.len()).filter(within).count() as f64 / y.len() as f64
+}
+
+#[test]
+fn wide_tables_are_no_trap() {
+    let sum_of_five = |x: &[f64], noise: f64| x[..5].iter().sum::<f64>() + 1.5 * noise;
+    for columns in [30, 100] {
+        let (mut own, mut of_ridge, mut covered) = (0.0, 0.0, 0.0);
+        for seed in 0..3 {
+            let train = rows(100, columns, seed, sum_of_five);
+            let (x, y) = rows(500, columns, seed + 100, sum_of_five);
+            let r2 = |mean: &[f64]| 1.0 - (rmse(&y, mean) / spread(&y)).powi(2);
+            let p = auto(Effort::Normal, &train).predict(&x).unwrap();
+            let ridge = Config::preset("linear").unwrap();
+            let ridge = ridge.fit(&Dataset::new(&train.0, &train.1).unwrap()).unwrap();
+            own += r2(&p.mean) / 3.0;
+            of_ridge += r2(&ridge.predict_mean(&x).unwrap()) / 3.0;
+            covered += inside(&y, &p) / 3.0;
+        }
+        assert!(own > of_ridge - 0.05, "{columns} columns: {own}, and ridge regression {of_ridge}");
+        assert!(covered > 0.88, "{columns} columns: {covered}");
+    }
+}
+
+#[test]
+fn the_scores_of_pure_noise_do_not_lie() {
+    let noise = |_: &[f64], noise: f64| 20.0 + 3.0 * noise;
+    let train = rows(150, 200, 1, noise);
+    let stack = auto(Effort::Normal, &train);
+    let found = stack.held_out().unwrap();
+    // Scores are in standard deviations of the target.
+    assert!(found.scores.rmse >= 0.97, "{:?}", found.scores);
+    let (x, y) = rows(1000, 200, 2, noise);
+    let p = stack.predict(&x).unwrap();
+    let (reported, real) = (found.scores.in_units(found.unit).rmse, rmse(&y, &p.mean));
+    assert!((reported / real - 1.0).abs() < 0.1, "{reported}, but {real}");
+    assert!((inside(&y, &p) - found.scores.coverage95).abs() < 0.05, "{:?}", found.scores);
+}
+
+#[test]
+fn intervals_hold_under_heavy_tails() {
+    let tails = StudentT::new(3.0).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut target = |x: &[f64], _: f64| x[0] + (2.0 * x[1]).sin() + 0.5 * tails.sample(&mut rng);
+    let train = rows(400, 3, 3, &mut target);
+    let (x, y) = rows(2000, 3, 4, &mut target);
+    let stack = auto(Effort::Quick, &train);
+    let p = stack.predict(&x).unwrap();
+    let covered = inside(&y, &p);
+    assert!((0.92..=0.98).contains(&covered), "{covered}");
+    // Tails are heavier than normal ones, and the middle is narrower.
+    let calibration = stack.calibration().unwrap();
+    assert!(calibration.widening(0.99) > calibration.widening(0.5));
+}
+
+#[test]
+fn a_smooth_function_without_noise_is_found() {
+    let smooth = |x: &[f64], _: f64| (1.5 * x[0]).sin() + 0.5 * x[1] * x[1];
+    let train = rows(200, 2, 6, smooth);
+    let (x, y) = rows(500, 2, 7, smooth);
+    let stack = auto(Effort::Normal, &train);
+    let p = stack.predict(&x).unwrap();
+    let error = rmse(&y, &p.mean) / spread(&y);
+    assert!(error < 0.06, "{error}");
+    let covered = inside(&y, &p);
+    assert!(covered > 0.88, "{covered}");
+    assert!(stack.held_out().unwrap().scores.rmse < 0.2, "{:?}", stack.held_out());
+}
