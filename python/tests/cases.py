@@ -29,9 +29,12 @@ Y.setflags(write=False)
 TWO.setflags(write=False)
 
 
-def gp(**parameters: Any) -> ProjectedAdditiveGPRegressor:
-    """An estimator that is fitted once: its intervals have tests of their own."""
-    return ProjectedAdditiveGPRegressor(**{"intervals": "gaussian", **parameters})
+def plain(model: str = "dpa-ard", **parameters: Any) -> ProjectedAdditiveGPRegressor:
+    """An estimator that is fitted once: calibrated intervals have tests of their own."""
+    return ProjectedAdditiveGPRegressor(model, **{"intervals": "gaussian", **parameters})
+
+
+gp = plain
 
 
 def fit(x: Any = X, y: Any = Y, **arguments: Any) -> ProjectedAdditiveGPRegressor:

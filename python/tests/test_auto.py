@@ -17,6 +17,7 @@ from raysum.typing import HeldOutScores, StackMember
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -313,6 +314,20 @@ class TestFiles:
         assert same(one, fitted, X)
         assert [member.name for member in one.members_] == ["dpa-ard"]
 
+    def test_the_same_fit_from_the_command_line(self, command, table, tmp_path):
+        X, y = table
+        X.assign(target=y).to_csv(tmp_path / "t.csv", index=False)
+        path, out = tmp_path / "m.raysum", tmp_path / "out.csv"
+        options = ("--effort", "quick", "--seed", 3)
+        command("fit", tmp_path / "t.csv", "--target", "target", *options, "-o", path)
+        one = AutoGPRegressor.load(path)
+        other = AutoGPRegressor(effort="quick", random_state=3).fit(X, y)
+        assert same(one, other, X) and one.members_ == other.members_
+        assert one.scores_ == other.scores_ and one.random_state == 3
+        command("predict", path, tmp_path / "t.csv", "--quantiles", "0.1,0.9", "-o", out)
+        found = pd.read_csv(out)[["q0.1", "q0.9"]].to_numpy()
+        assert (found == other.predict(X, quantiles=[0.1, 0.9])).all()
+
     def test_a_stopped_fit_continues(self, auto, table, tmp_path):
         X, y = table
         kept = tmp_path / "fit.checkpoint"
@@ -346,10 +361,8 @@ def made_up(rows, columns, seed=0):
 
 class TestKnownTruth:
     def test_a_wide_linear_table(self):
-        from sklearn.linear_model import RidgeCV
-
         rng, X = made_up(100 + 1000, 100)
-        y = X @ rng.normal(size=100) + rng.normal(size=len(X))
+        y = X[:, :5].sum(axis=1) + 1.5 * rng.normal(size=len(X))
         train, test = slice(100), slice(100, None)
         gp = AutoGPRegressor().fit(X[train], y[train])
         ridge = RidgeCV(np.logspace(-3, 3, 13)).fit(X[train], y[train])

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cases import plain
 from raysum import ProjectedAdditiveGPRegressor
 
 
@@ -11,7 +12,7 @@ def two(table):
     """A model of two targets with names."""
     X, y = table
     Y = pd.DataFrame({"first": y, "second": 3 * X["c"]})
-    return ProjectedAdditiveGPRegressor("gam").fit(X, Y), Y
+    return plain("gam").fit(X, Y), Y
 
 
 def test_a_curve_goes_through_the_components_of_rows(two, table):
@@ -51,13 +52,13 @@ def test_coverage_is_the_share_of_rows_in_the_intervals(two, table):
     for share, level in zip(found.shares, levels):
         _, lower, upper = gp.predict(X, interval=level)
         np.testing.assert_allclose(share, ((lower <= Y) & (upper >= Y)).mean())
-    one = ProjectedAdditiveGPRegressor("gam").fit(X, Y["first"])
+    one = plain("gam").fit(X, Y["first"])
     assert one.coverage(X, Y["first"]).shares.shape == (1,)
 
 
 def test_coverage_leaves_out_missing_targets(table):
     X, y = table
-    gp = ProjectedAdditiveGPRegressor("gam", missing="drop").fit(X, y)
+    gp = plain("gam", missing="drop").fit(X, y)
     some = y.where(np.arange(len(y)) % 3 > 0)
     kept = some.notna()
     found, expected = gp.coverage(X, some, 0.5), gp.coverage(X[kept], y[kept], 0.5)
@@ -77,4 +78,4 @@ def test_names_of_targets(two, fitted, table, tmp_path):
     fitted.save(tmp_path / "model")
     assert ProjectedAdditiveGPRegressor.load(tmp_path / "model").target_names_ == ["target"]
     X, y = (part.to_numpy() for part in table)
-    assert ProjectedAdditiveGPRegressor("gam").fit(X, y).target_names_ == [None]
+    assert plain("gam").fit(X, y).target_names_ == [None]

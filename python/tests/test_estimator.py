@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from raysum import ProjectedAdditiveGPRegressor, _raysum
+from cases import plain
+from raysum import _raysum
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -18,7 +19,7 @@ MODELS = _raysum.names()["model"]
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_fits_and_predicts_with_its_uncertainty(table, model):
     X, y = table
-    gp = ProjectedAdditiveGPRegressor(model, max_evaluations=200, noise_bounds=(1e-3, 10.0))
+    gp = plain(model, max_evaluations=200, noise_bounds=(1e-3, 10.0))
     gp.fit(X, y)
     mean, std, lower, upper = gp.predict(X, return_std=True, interval=0.9)
     assert np.isfinite(mean).all() and (std > 0).all()
@@ -31,7 +32,7 @@ def test_every_model_fits_and_predicts_with_its_uncertainty(table, model):
 
 def test_the_usual_gaussian_process_is_that_of_scikit_learn(table):
     X, y = table
-    gp = ProjectedAdditiveGPRegressor("rbf-ard", max_evaluations=200).fit(X, y)
+    gp = plain("rbf-ard", max_evaluations=200).fit(X, y)
     standard, unit = (X - X.mean()) / X.std(ddof=0), y.std(ddof=0)
     mean = (gp.constant_ - y.mean()) / unit
     kernel = ConstantKernel(gp.scale_) * RBF(gp.length_scales_)
@@ -97,7 +98,7 @@ def test_slopes_are_those_of_the_mean(fitted, table):
 
 def test_leave_one_out_is_a_fit_without_the_row(table):
     X, y = table
-    gp = ProjectedAdditiveGPRegressor("rbf-ard").fit(X, y)
+    gp = plain("rbf-ard").fit(X, y)
     mean, std = gp.loo(X, y)
     # The scales are those of all rows, so a model without row 0 is the one that forgot it.
     standard, unit = (X - X.mean()) / X.std(ddof=0), y.std(ddof=0)
@@ -122,18 +123,18 @@ def test_relevance_names_the_columns(fitted):
 
 def test_relevance_without_names(table):
     X, y = table
-    gp = ProjectedAdditiveGPRegressor().fit(X.to_numpy(), y)
+    gp = plain().fit(X.to_numpy(), y)
     assert set(gp.relevance_) == {"x0", "x1", "x2"}
 
 
 @pytest.mark.parametrize("engine", ["dense", "weight"])
 def test_rows_that_come_later_are_as_good_as_those_that_were_there(table, engine):
     X, y = table
-    first = ProjectedAdditiveGPRegressor(engine=engine).fit(X[:100], y[:100])
+    first = plain(engine=engine).fit(X[:100], y[:100])
     before = first.predict(X, return_std=True)
     one = first.partial_fit(X[100:101], y[100:101]).partial_fit(X[101:], y[101:])
     assert one is first
-    again = ProjectedAdditiveGPRegressor(engine=engine).partial_fit(X[:100], y[:100])
+    again = plain(engine=engine).partial_fit(X[:100], y[:100])
     assert all((a == b).all() for a, b in zip(again.predict(X, return_std=True), before))
     # What sees all rows has smaller errors at the later ones.
     later = slice(100, None)
@@ -147,15 +148,15 @@ def test_weights_are_repetitions(table):
     X, y = table
     X, y = X[:40], y[:40]
     weights = np.arange(40) % 3
-    one = ProjectedAdditiveGPRegressor().fit(X, y, sample_weight=weights)
-    other = ProjectedAdditiveGPRegressor().fit(X.loc[X.index.repeat(weights)], y.repeat(weights))
+    one = plain().fit(X, y, sample_weight=weights)
+    other = plain().fit(X.loc[X.index.repeat(weights)], y.repeat(weights))
     assert np.allclose(one.predict(X), other.predict(X), rtol=1e-9)
 
 
 def test_known_noise_widens_the_interval(table):
     X, y = table
     noise = np.where(np.arange(120) < 60, 0.0, 0.5)
-    gp = ProjectedAdditiveGPRegressor().fit(X, y, noise_std=noise)
+    gp = plain().fit(X, y, noise_std=noise)
     mean, std = gp.predict(X, return_std=True)
     same, wider = gp.predict(X, return_std=True, noise_std=0.5)
     assert (mean == same).all()
@@ -168,7 +169,7 @@ def test_known_noise_widens_the_interval(table):
 def test_several_targets(table):
     X, y = table
     Y = pd.DataFrame({"y": y, "twice": 2 * y, "other": X["c"]})
-    gp = ProjectedAdditiveGPRegressor().fit(X, Y)
+    gp = plain().fit(X, Y)
     mean, std, lower, upper = gp.predict(X, return_std=True, interval=0.5)
     assert mean.shape == std.shape == lower.shape == upper.shape == (120, 3)
     assert np.allclose(mean[:, 1], 2 * mean[:, 0]) and np.allclose(std[:, 1], 2 * std[:, 0])
@@ -181,7 +182,7 @@ def test_several_targets(table):
     assert gp.log_marginal_likelihood().shape == gp.noise_std_.shape == gp.constant_.shape == (3,)
     assert gp.relevance_["c"].shape == (3,) and gp.relevance_["c"][2] > 0.5
     assert gp.partial_fit(X[:1], Y[:1]).n_outputs_ == 3
-    one = ProjectedAdditiveGPRegressor().fit(X, Y[["y"]])
+    one = plain().fit(X, Y[["y"]])
     assert one.predict(X).shape == (120, 1)
 
 
@@ -200,10 +201,10 @@ def test_any_layout_and_frame_give_the_same_bits(fitted, table):
         swapped,
         values.tolist(),
     ):
-        gp = ProjectedAdditiveGPRegressor().fit(same, y.tolist())
+        gp = plain().fit(same, y.tolist())
         assert (gp.predict(same) == expected).all()
     frame = pl.DataFrame({name: X[name].to_numpy() for name in X.columns})
-    gp = ProjectedAdditiveGPRegressor().fit(frame, pl.Series("target", y.to_numpy()))
+    gp = plain().fit(frame, pl.Series("target", y.to_numpy()))
     assert (gp.predict(frame) == expected).all()
     assert list(gp.feature_names_in_) == ["a", "b", "c"]
 
@@ -211,15 +212,15 @@ def test_any_layout_and_frame_give_the_same_bits(fitted, table):
 def test_half_precision_is_read_as_it_is(table):
     X, y = table
     narrow = X.to_numpy().astype(np.float32)
-    one = ProjectedAdditiveGPRegressor().fit(narrow, y)
-    other = ProjectedAdditiveGPRegressor().fit(narrow.astype(np.float64), y)
+    one = plain().fit(narrow, y)
+    other = plain().fit(narrow.astype(np.float64), y)
     assert (one.predict(narrow) == other.predict(narrow)).all()
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_arrays_of_floats_are_not_copied(table, order):
     X, y = table[0].to_numpy(), table[1]
-    gp = ProjectedAdditiveGPRegressor().fit(X, y)
+    gp = plain().fit(X, y)
     many = np.asarray(np.tile(X, (1_000, 1)), order=order)
     tracemalloc.start()
     gp.predict(many)
@@ -231,7 +232,7 @@ def test_arrays_of_floats_are_not_copied(table, order):
 
 def test_settings_reach_the_fit(table):
     X, y = table
-    gp = ProjectedAdditiveGPRegressor(
+    gp = plain(
         "rpa-1", degrees=[1, 1, 2], kernel="rbf", directions="sphere", ard=True,
         learn_weights=False, engine="dense", optimizer="adam", max_evaluations=30, n_restarts=1,
         subset=80, noise_bounds=(0.01, 1.0), random_state=5, n_jobs=1,
@@ -249,17 +250,17 @@ def test_settings_reach_the_fit(table):
     assert set(gp.history_["search"]) == {0, 1} and set(gp.history_["rows"]) == {80}
     assert set(gp.history_["phase"]) == {"search"} and set(gp.history_["target"]) == {0}
     assert config["noise_bounds"] == [0.01, 1.0] and config["seed"] == 5
-    learned = ProjectedAdditiveGPRegressor("dpa", learn_directions=True, max_evaluations=20)
+    learned = plain("dpa", learn_directions=True, max_evaluations=20)
     [term] = learned.fit(X, y)._description["config"]["terms"]
     assert term["length_scales"] == "directions"
-    one = ProjectedAdditiveGPRegressor(n_projections="d").fit(X, y)
+    one = plain(n_projections="d").fit(X, y)
     assert one.degrees_ == [1, 1, 1]
 
 
 def test_settings_of_the_ski_engine_reach_it(table):
     X, y = table
     options = {"grid": 64, "probes": 9, "cg_tolerance": 1e-5, "cg_iterations": 500}
-    gp = ProjectedAdditiveGPRegressor(engine="ski", ski={**options, "exact_variance": True})
+    gp = plain(engine="ski", ski={**options, "exact_variance": True})
     gp.fit(X, y)
     names = {"grid": "grid", "probes": "probes", "cg_tolerance": "tolerance",
              "cg_iterations": "iterations"}  # fmt: skip
@@ -271,7 +272,7 @@ def test_settings_of_the_ski_engine_reach_it(table):
 def test_seeds(table):
     X, y = table
     directions = lambda seed: (  # noqa: E731
-        ProjectedAdditiveGPRegressor(random_state=seed, max_evaluations=200).fit(X, y).directions_
+        plain(random_state=seed, max_evaluations=200).fit(X, y).directions_
     )
     assert (directions(1) == directions(1)).all()
     assert not (directions(1) == directions(2)).any()
@@ -282,7 +283,7 @@ def test_seeds(table):
 
 def test_progress(table, capsys, monkeypatch):
     X, y = table
-    gp = ProjectedAdditiveGPRegressor(verbose=1, max_evaluations=200).fit(X, y)
+    gp = plain(verbose=1, max_evaluations=200).fit(X, y)
     out, err = capsys.readouterr()
     assert out == "" and "fit on 120 rows" in err and "objective" in err and "%|" in err
     gp.set_params(verbose=2).fit(X, y)
@@ -304,7 +305,7 @@ def test_a_search_over_many_rows_ends_on_the_right_hill():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10_000, 20))
     y = np.sin(X[:, 0] + X[:, 1]) + 0.5 * X[:, 2] * X[:, 3] + 0.1 * rng.normal(size=10_000)
-    gp = ProjectedAdditiveGPRegressor().fit(X, y)
+    gp = plain().fit(X, y)
     assert set(list(gp.relevance_)[:4]) == {"x0", "x1", "x2", "x3"}
     assert gp.noise_std_ < 0.15
     assert list(dict.fromkeys(gp.history_["rows"])) == [2_000, 10_000]

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars
 import pytest
+from cases import plain
 from raysum import ProjectedAdditiveGPRegressor
 
 
@@ -78,7 +79,7 @@ def test_the_same_fit_from_both(command, table, tmp_path):
     X, y = table
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
     path = tmp_path / "m.raysum"
-    command("fit", tmp_path / "t.csv", "--target", "y", "--holdout", 0, "-o", path)
+    command("fit", tmp_path / "t.csv", "--target", "y", "--model", "dpa-ard", "-o", path)
     one = ProjectedAdditiveGPRegressor.load(path)
     other = ProjectedAdditiveGPRegressor().fit(X, y)
     assert (one.predict(X) == other.predict(X)).all()
@@ -92,7 +93,7 @@ def test_text_columns_of_the_command_line(command, table, tmp_path):
     X["y"] = y + (X["colour"] == "red")
     X.to_csv(tmp_path / "t.csv", index=False)
     path = tmp_path / "m.raysum"
-    command("fit", tmp_path / "t.csv", "--target", "y", "-o", path)
+    command("fit", tmp_path / "t.csv", "--target", "y", "--model", "dpa-ard", "-o", path)
     gp = ProjectedAdditiveGPRegressor.load(path)
     assert list(gp.feature_names_in_) == ["a", "b", "c", "colour"] and gp.n_features_in_ == 4
     assert gp.encoded_names_ == ["a", "b", "c", "colour=blue", "colour=red"]
@@ -119,13 +120,14 @@ def test_text_columns_of_the_command_line(command, table, tmp_path):
 def test_a_loaded_model_fits_again_the_same(table, tmp_path):
     X, y = table
     settings = {"model": "rpa-1", "degrees": "3x1,2x2", "kernel": "imq", "engine": "dense",
-                "noise_bounds": (0.01, 2.0), "random_state": 2**40}  # fmt: skip
+                "noise_bounds": (0.01, 2.0), "random_state": 2**40,
+                "intervals": "gaussian"}  # fmt: skip
     gp = ProjectedAdditiveGPRegressor(**settings).fit(X, y)
     gp.save(tmp_path / "m.raysum")
     again = ProjectedAdditiveGPRegressor.load(tmp_path / "m.raysum")
     assert {name: again.get_params()[name] for name in settings} == settings
     assert (again.fit(X, y).predict(X) == gp.predict(X)).all()
-    ski = ProjectedAdditiveGPRegressor(engine="ski", ski={"grid": 50}).fit(X, y)
+    ski = plain(engine="ski", ski={"grid": 50}).fit(X, y)
     ski.save(tmp_path / "s.raysum")
     again = ProjectedAdditiveGPRegressor.load(tmp_path / "s.raysum")
     assert again.engine == "ski" and again.ski["grid"] == 50
@@ -144,7 +146,7 @@ def test_dates_and_truth_values_of_the_command_line(command, table, tmp_path):
     expected = None
     for name in ["t.csv", "t.parquet", "t.arrow"]:
         model, out = tmp_path / "m.raysum", tmp_path / "out.csv"
-        command("fit", tmp_path / name, "-t", "y", "-m", "gam", "--holdout", 0, "-o", model)
+        command("fit", tmp_path / name, "-t", "y", "-m", "gam", "--held-out", "no", "-o", model)
         command("predict", model, tmp_path / name, "-o", out)
         mean = pd.read_csv(out)["mean"].to_numpy()
         gp = ProjectedAdditiveGPRegressor.load(model)

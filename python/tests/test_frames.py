@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from cases import plain
 from raysum import ProjectedAdditiveGPRegressor
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
@@ -43,7 +44,7 @@ FRAME = pd.DataFrame(
 
 
 def gp(**parameters: Any) -> ProjectedAdditiveGPRegressor:
-    return ProjectedAdditiveGPRegressor("gam", **parameters)
+    return plain("gam", **parameters)
 
 
 def fit(X: Any, y: Any = Y, **parameters: Any) -> ProjectedAdditiveGPRegressor:
@@ -110,7 +111,7 @@ def test_the_same_file_as_the_command_line(command, tmp_path, given, written):
         as_polars(table).write_ipc(path)
     else:
         as_polars(table).write_parquet(path)
-    command("fit", path, "-t", "y", "-m", "gam", "--holdout", 0, "-o", model)
+    command("fit", path, "-t", "y", "-m", "gam", "--held-out", "no", "-o", model)
     found = fit(given)
     assert found._model.to_bytes() == model.read_bytes()
     again = ProjectedAdditiveGPRegressor.load(model)
@@ -127,7 +128,7 @@ def test_gaps_are_treated_as_on_the_command_line(command, tmp_path, missing):
     y[50] = np.nan
     path, model = tmp_path / "t.csv", tmp_path / "m.raysum"
     X.assign(y=y).to_csv(path, index=False)
-    options = ("-m", "gam", "--holdout", 0, "--missing", missing)
+    options = ("-m", "gam", "--held-out", "no", "--missing", missing)
     command("fit", path, "-t", "y", *options, "-o", model)
     found = fit(X, y, missing=missing)
     assert found._model.to_bytes() == model.read_bytes()
@@ -169,7 +170,7 @@ def test_arrays_with_gaps_are_those_of_the_command_line(command, tmp_path):
     np.save(tmp_path / "x.npy", X)
     np.save(tmp_path / "y.npy", Y)
     model = tmp_path / "m.raysum"
-    options = ("-m", "gam", "--holdout", 0, "--missing", "mean", "-o", model)
+    options = ("-m", "gam", "--held-out", "no", "--missing", "mean", "-o", model)
     command("fit", tmp_path / "x.npy", "--y", tmp_path / "y.npy", *options)
     found = gp(missing="mean").fit(X, Y)
     assert found._model.to_bytes() == model.read_bytes()

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from cases import plain
 from raysum import ProjectedAdditiveGPRegressor
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
@@ -36,7 +37,7 @@ ENCODED = [
 
 
 def gp(**parameters: Any) -> ProjectedAdditiveGPRegressor:
-    return ProjectedAdditiveGPRegressor("gam", **{"missing": "indicate", **parameters})
+    return plain("gam", **{"missing": "indicate", **parameters})
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +70,7 @@ def test_the_same_model_as_the_command_line(command, tmp_path, model, written):
         pl.from_pandas(table).write_ipc(path)
     else:
         pl.from_pandas(table).write_parquet(path)
-    options = ("-m", "gam", "--holdout", 0, "--missing", "indicate")
+    options = ("-m", "gam", "--held-out", "no", "--missing", "indicate")
     command("fit", path, "-t", "y", *options, "-o", file)
     assert model._model.to_bytes() == file.read_bytes()
     command("predict", file, path, "-o", tmp_path / "out.csv")
@@ -114,7 +115,7 @@ def test_arrays_are_those_of_the_command_line(command, tmp_path):
     np.save(tmp_path / "x.npy", X)
     np.save(tmp_path / "y.npy", Y)
     file = tmp_path / "m.raysum"
-    options = ("-m", "gam", "--holdout", 0, "--missing", "indicate", "-o", file)
+    options = ("-m", "gam", "--held-out", "no", "--missing", "indicate", "-o", file)
     command("fit", tmp_path / "x.npy", "--y", tmp_path / "y.npy", *options)
     found = gp().fit(X, Y.to_numpy())
     assert found._model.to_bytes() == file.read_bytes()
@@ -195,7 +196,7 @@ def test_rare_texts_are_one_category(command, tmp_path):
     assert mean == pytest.approx([4, 4, -1], abs=0.2)
     path, file = tmp_path / "t.csv", tmp_path / "m.raysum"
     X.assign(y=y).to_csv(path, index=False)
-    command("fit", path, "-t", "y", "-m", "gam", "--holdout", 0, "--categories", 4, "-o", file)
+    command("fit", path, "-t", "y", "-m", "gam", "--held-out", "no", "--categories", 4, "-o", file)
     again = ProjectedAdditiveGPRegressor.load(file)
     assert (again.predict(new) == mean).all()
     assert again.get_params()["categories"] == 4

@@ -17,7 +17,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
 from raysum import ProjectedAdditiveGPRegressor
 X = np.random.default_rng(0).normal(size=(6000, 3))
-gp = ProjectedAdditiveGPRegressor(engine="dense", noise_bounds=(0.01, 10))
+gp = ProjectedAdditiveGPRegressor(engine="dense", noise_bounds=(0.01, 10), intervals="gaussian")
 gp.fit(X[:{rows}], X[:{rows}, 0])
 before = gp.predict(X[:5])
 print("ready", flush=True)

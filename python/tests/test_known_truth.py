@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from raysum import ProjectedAdditiveGPRegressor
+from cases import plain
 from sklearn.ensemble import BaggingRegressor
 from sklearn.linear_model import RidgeCV
 
@@ -29,10 +29,10 @@ def test_many_columns_of_few_rows(model):
     for seed in range(0, 6, 2):
         X, y = sum_of_columns(100, 30, 1.5, seed)
         X_new, y_new = sum_of_columns(1000, 30, 1.5, seed + 1)
-        gp = ProjectedAdditiveGPRegressor(model).fit(X, y)
+        gp = plain(model).fit(X, y)
         ridge = RidgeCV(np.logspace(-3, 4, 20)).fit(X, y)
         # The paper's objective finds no noise in so few rows.
-        free = ProjectedAdditiveGPRegressor(model, shrinkage="none").fit(X, y)
+        free = plain(model, shrinkage="none").fit(X, y)
         assert free.shrinkage_ is None
         gain = r2(y_new, gp.predict(X_new)) - ridge.score(X_new, y_new)
         scores.append([gain, inside(gp, X_new, y_new), inside(free, X_new, y_new)])
@@ -44,19 +44,19 @@ def test_many_columns_of_few_rows(model):
 
 def test_shrinkage_is_what_was_asked_for():
     X, y = sum_of_columns(60, 6, 0.5)
-    equal = ProjectedAdditiveGPRegressor(shrinkage=0).fit(X, y)
+    equal = plain(shrinkage=0).fit(X, y)
     assert equal.shrinkage_ == 0 and np.ptp(equal.length_scales_) < 1e-9
-    tied = ProjectedAdditiveGPRegressor(shrinkage=0.5).fit(X, y)
+    tied = plain(shrinkage=0.5).fit(X, y)
     assert tied.shrinkage_ == 0.5 and np.ptp(tied.length_scales_) > 0
     for bad in ("some", -1, np.nan, np.inf, True, None):
         with pytest.raises(ValueError, match="shrinkage"):
-            ProjectedAdditiveGPRegressor(shrinkage=bad).fit(X, y)
+            plain(shrinkage=bad).fit(X, y)
 
 
 def test_pure_noise_is_predicted_by_its_mean():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 20)), rng.normal(size=80)
-    gp = ProjectedAdditiveGPRegressor().fit(X, y)
+    gp = plain().fit(X, y)
     new = rng.normal(size=(500, 20))
     assert gp.predict(new).std() < 0.35
     assert inside(gp, new, rng.normal(size=500)) > 0.9
@@ -65,8 +65,8 @@ def test_pure_noise_is_predicted_by_its_mean():
 def test_a_common_factor_of_weights_changes_nothing_but_the_noise():
     X, y = sum_of_columns(100, 5, 1.0)
     weight = np.random.default_rng(2).uniform(0.5, 4, size=100)
-    one = ProjectedAdditiveGPRegressor().fit(X, y, sample_weight=weight)
-    ten = ProjectedAdditiveGPRegressor().fit(X, y, sample_weight=10 * weight)
+    one = plain().fit(X, y, sample_weight=weight)
+    ten = plain().fit(X, y, sample_weight=10 * weight)
     np.testing.assert_allclose(ten.predict(X), one.predict(X), atol=1e-4)
     np.testing.assert_allclose(
         ten.predict(X, return_std=True)[1], one.predict(X, return_std=True)[1], rtol=1e-3
@@ -79,13 +79,13 @@ def test_weights_are_precisions():
     X = rng.uniform(-2, 2, size=(400, 2))
     weight = rng.choice([1.0, 25.0], size=400)
     y = np.sin(2 * X[:, 0]) + X[:, 1] + rng.normal(size=400) / np.sqrt(weight)
-    gp = ProjectedAdditiveGPRegressor().fit(X, y, sample_weight=weight)
+    gp = plain().fit(X, y, sample_weight=weight)
     assert gp.noise_std_ == pytest.approx(1.0, rel=0.15)
-    plain = ProjectedAdditiveGPRegressor().fit(X, y)
+    equal = plain().fit(X, y)
     new = rng.uniform(-2, 2, size=(500, 2))
     truth = np.sin(2 * new[:, 0]) + new[:, 1]
     error = lambda gp: np.sqrt(np.mean((gp.predict(new) - truth) ** 2))  # noqa: E731
-    assert error(gp) < 0.8 * error(plain)
+    assert error(gp) < 0.8 * error(equal)
     # New rows have such weights too, and nobody says which.
     noise = rng.normal(size=500) / np.sqrt(rng.choice([1.0, 25.0], size=500))
     assert inside(gp, new, truth + noise) > 0.86
@@ -94,7 +94,7 @@ def test_weights_are_precisions():
 def test_weights_that_have_nothing_to_do_with_the_noise():
     rng = np.random.default_rng(4)
     X, y = sum_of_columns(300, 4, 1.0)
-    gp = ProjectedAdditiveGPRegressor().fit(X, y, sample_weight=1 / rng.uniform(0.01, 1, 300))
+    gp = plain().fit(X, y, sample_weight=1 / rng.uniform(0.01, 1, 300))
     X_new, y_new = sum_of_columns(1000, 4, 1.0, seed=1)
     assert inside(gp, X_new, y_new) > 0.9
 
@@ -102,8 +102,8 @@ def test_weights_that_have_nothing_to_do_with_the_noise():
 def test_bagging_keeps_a_model_sane():
     X, y = sum_of_columns(120, 6, 1.0)
     X_new, y_new = sum_of_columns(500, 6, 1.0, seed=1)
-    alone = ProjectedAdditiveGPRegressor().fit(X, y).score(X_new, y_new)
-    bagged = BaggingRegressor(ProjectedAdditiveGPRegressor(), 3, random_state=0).fit(X, y)
+    alone = plain().fit(X, y).score(X_new, y_new)
+    bagged = BaggingRegressor(plain(), 3, random_state=0).fit(X, y)
     assert bagged.score(X_new, y_new) > alone - 0.05
 
 
@@ -113,23 +113,23 @@ def test_each_target_has_intervals_that_hold():
     rng = np.random.default_rng(5)
     Y = np.column_stack([quiet, X[:, 0] + 3 * rng.normal(size=200)])
     Y_new = np.column_stack([quiet_new, X_new[:, 0] + 3 * rng.normal(size=1000)])
-    gp = ProjectedAdditiveGPRegressor().fit(X, Y)
+    gp = plain().fit(X, Y)
     assert (abs(inside(gp, X_new, Y_new) - 0.95) < 0.04).all()
     assert gp.length_scales_.shape == (2, 4) and gp.directions_.shape[0] == 2
     assert gp.scale_.shape == gp.n_iter_.shape == (2,) and len(gp.shrinkage_) == 2
     # As each of them alone.
     for k in range(2):
-        alone = ProjectedAdditiveGPRegressor().fit(X, Y[:, k])
+        alone = plain().fit(X, Y[:, k])
         assert (alone.predict(X_new) == gp.predict(X_new)[:, k]).all()
         assert (alone.length_scales_ == gp.length_scales_[k]).all()
-    shared = ProjectedAdditiveGPRegressor(independent=False).fit(X, Y)
+    shared = plain(independent=False).fit(X, Y)
     assert (shared.length_scales_[0] == shared.length_scales_[1]).all()
     assert abs(inside(shared, X_new, Y_new) - 0.95).max() > 0.04
 
 
 def test_extrapolation():
     X = np.linspace(0, 1, 50)[:, None] * [1.0, -2.0]
-    gp = ProjectedAdditiveGPRegressor("gam").fit(X, X[:, 0])
+    gp = plain("gam").fit(X, X[:, 0])
     new = [[0.5, -1.0], [2.0, -1.0], [0.5, 4.0]]
     mean, beyond = gp.predict(new, return_extrapolation=True)
     assert (mean == gp.predict(new)).all()
@@ -154,7 +154,7 @@ def test_relevance_of_truth_values_and_categories(model):
     )
     effect = frame["shop"].map({"north": 0.0, "east": 1.5, "west": -1.5})
     y = 3.0 * frame["flag"] + effect + 0.5 * frame["size"] + 0.1 * rng.normal(size=150)
-    gp = ProjectedAdditiveGPRegressor(model).fit(frame, y)
+    gp = plain(model).fit(frame, y)
     assert list(gp.relevance_) == ["flag", "shop", "size", "noise"]
     assert gp.feature_importances_.sum() == pytest.approx(1)
     # Shares of the variance: 2.25, 1.5 and 0.25 of 4.

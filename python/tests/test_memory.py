@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import X, Y, fitted
-from raysum import ProjectedAdditiveGPRegressor
+from cases import X, Y, fitted, plain
 
 MANY = np.zeros((2_000_000, 3))
 
@@ -100,7 +99,7 @@ def test_noise_comes_in_one_stream_whatever_the_number_of_rows() -> None:
 
 
 def test_what_fits_is_answered() -> None:
-    gp = ProjectedAdditiveGPRegressor("gam").fit(X, np.c_[Y, X[:, 0]])
+    gp = plain("gam").fit(X, np.c_[Y, X[:, 0]])
     mean, covariance = gp.predict(X, return_cov=True)
     assert mean.shape == (30, 2) and covariance.shape == (30, 30, 2)
     assert gp.sample_y(X, 500).shape == (30, 2, 500)

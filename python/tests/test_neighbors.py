@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from cases import plain
 from raysum import ProjectedAdditiveGPRegressor
 
 RNG = np.random.default_rng(5)
@@ -15,7 +16,7 @@ Y = np.sin(2 * X[:, 0]) * X[:, 1] + 0.1 * RNG.normal(size=300)
 
 def fitted(**parameters):
     given = {"model": "linear+matern32-ard", "engine": "neighbors", "max_evaluations": 200}
-    return ProjectedAdditiveGPRegressor(**(given | parameters)).fit(X[:250], Y[:250])
+    return plain(**(given | parameters)).fit(X[:250], Y[:250])
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from cases import plain
 from matplotlib.axes import Axes
 from raysum import ProjectedAdditiveGPRegressor, plot
 from sklearn.exceptions import NotFittedError
@@ -38,19 +39,19 @@ def table():
 
 @pytest.fixture(scope="module")
 def gam(table):
-    return ProjectedAdditiveGPRegressor("gam").fit(*table)
+    return plain("gam").fit(*table)
 
 
 @pytest.fixture(scope="module")
 def dpa(table):
-    return ProjectedAdditiveGPRegressor(n_projections=8).fit(*table)
+    return plain(n_projections=8).fit(*table)
 
 
 @pytest.fixture(scope="module")
 def two(table):
     X, y = table
     Y = pd.DataFrame({"response": y, "_cost of $ and $": X["height"] * 30 + y / 3})
-    return ProjectedAdditiveGPRegressor("gam").fit(X, Y), Y
+    return plain("gam").fit(X, Y), Y
 
 
 def curve(ax):
@@ -122,7 +123,7 @@ class TestComponents:
     def test_training_rows_lie_on_the_curve(self, table, model):
         X, y = table
         # As many directions as columns: length-scales per row must not pass for those per column.
-        gp = ProjectedAdditiveGPRegressor(model, n_projections=4).fit(X, y)
+        gp = plain(model, n_projections=4).fit(X, y)
         values = gp.components(X)
         values -= values.mean(axis=0)
         z = (X - X.mean()) / X.std(ddof=0)
@@ -175,7 +176,7 @@ class TestComponents:
 
     def test_degree_1_among_others(self, table):
         X, y = table
-        gp = ProjectedAdditiveGPRegressor(degrees=[2, 1, 1]).fit(X, y)
+        gp = plain(degrees=[2, 1, 1]).fit(X, y)
         axs = plot.components(gp, X)
         assert sorted(ax.get_xlabel() for ax in axs) == ["direction 1", "direction 2"]
         ax = plot.components(gp, X, components=[2])[0]
@@ -196,7 +197,7 @@ class TestComponents:
 
     def test_one_column(self, table):
         X, y = table
-        gp = ProjectedAdditiveGPRegressor(n_projections=3).fit(X[["weight"]], y)
+        gp = plain(n_projections=3).fit(X[["weight"]], y)
         axs = plot.components(gp, X[["weight"]])
         assert [ax.get_xlabel() for ax in axs] == ["weight"] * 3
         assert [ax.get_title() for ax in axs] == ["direction 0", "direction 1", "direction 2"]
@@ -204,14 +205,14 @@ class TestComponents:
     def test_constant_columns_do_not_count(self, table):
         X, y = table
         X = X.assign(height=0.1)
-        gp = ProjectedAdditiveGPRegressor(n_projections=2).fit(X, y)
+        gp = plain(n_projections=2).fit(X, y)
         ax = plot.components(gp, X, components=[0])[0]
         at, mean = curve(ax)
         values = gp.components(X)[:, 0]
         values -= values.mean()
         assert np.interp(rows(ax), at, mean) == pytest.approx(values, abs=1e-3 * np.ptp(values))
         assert "height" not in ax.get_title()
-        gam = ProjectedAdditiveGPRegressor("gam").fit(X, y)
+        gam = plain("gam").fit(X, y)
         assert plot.components(gam, X)[-1].get_xlabel() == "height"
 
     def test_marks_are_few_enough_to_see(self, gam, table):
@@ -221,12 +222,12 @@ class TestComponents:
     def test_long_names_stay_apart(self, table):
         X, y = table
         long = X.set_axis([f"the {name} of everyone who has taken part" for name in NAMES], axis=1)
-        gp = ProjectedAdditiveGPRegressor("gam").fit(long, y)
+        gp = plain("gam").fit(long, y)
         label = plot.components(gp, long, components=[3])[0].get_xlabel()
         assert label.startswith("the dose of ") and label.endswith("taken part")
         assert len(label) == 24
         same = X.set_axis([f"what was measured {name} at the same time" for name in NAMES], axis=1)
-        gp = ProjectedAdditiveGPRegressor("gam").fit(same, y)
+        gp = plain("gam").fit(same, y)
         axs = plot.components(gp, same, components=range(4))
         assert [ax.get_xlabel()[:3] for ax in axs] == ["0: ", "1: ", "2: ", "3: "]
 
@@ -255,7 +256,7 @@ class TestComponents:
             plot.components(gam, table[0][:1])
 
     def test_no_function_of_one_coordinate(self, table):
-        gp = ProjectedAdditiveGPRegressor("rbf-ard").fit(*table)
+        gp = plain("rbf-ard").fit(*table)
         with pytest.raises(ValueError, match="the model has none"):
             plot.components(gp, table[0])
 
@@ -287,14 +288,14 @@ class TestRelevance:
 
     def test_a_target_in_a_column_is_one_target(self, table):
         X, y = table
-        gp = ProjectedAdditiveGPRegressor("gam").fit(X.to_numpy(), y.to_numpy()[:, None])
+        gp = plain("gam").fit(X.to_numpy(), y.to_numpy()[:, None])
         ax = plot.relevance(gp)
         assert not ax.lines and ax.get_legend() is None
         assert texts(ax.get_yticklabels())[0] == "x2"
 
     def test_a_constant_target_has_no_relevance(self, table):
         X, y = table
-        gp = ProjectedAdditiveGPRegressor("gam").fit(X, 0 * y + 1)
+        gp = plain("gam").fit(X, 0 * y + 1)
         assert [bar.get_width() for bar in plot.relevance(gp).patches] == [0.0] * 4
 
     def test_draws_where_told(self, gam):
@@ -348,7 +349,7 @@ class TestCalibration:
         rng = np.random.default_rng(3)
         X = rng.uniform(-2, 2, size=(400, 2))
         y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=400)
-        gp = ProjectedAdditiveGPRegressor("gam").fit(X[:200], y[:200])
+        gp = plain("gam").fit(X[:200], y[:200])
         levels, shares = plot.calibration(gp, X[200:], y[200:]).lines[1].get_data()
         assert (np.abs(shares - levels) < 3 * np.sqrt(levels * (1 - levels) / 200)).all()
 
@@ -371,7 +372,7 @@ class TestCalibration:
 
 class TestConvergence:
     def test_a_line_for_each_search(self, table):
-        gp = ProjectedAdditiveGPRegressor("gam", n_restarts=2, shrinkage="none").fit(*table)
+        gp = plain("gam", n_restarts=2, shrinkage="none").fit(*table)
         ax = plot.convergence(gp)
         assert isinstance(ax, Axes) and len(ax.lines) == 3
         history = gp.history_
@@ -392,7 +393,7 @@ class TestConvergence:
 
     def test_held_out_searches_are_left_out(self, table):
         X, y = table
-        gp = ProjectedAdditiveGPRegressor("gam").fit(X[:40], y[:40])
+        gp = plain("gam").fit(X[:40], y[:40])
         held_out = gp.history_["phase"] == "held-out"
         assert held_out.any()
         first = plot.convergence(gp).lines[0]
@@ -401,7 +402,7 @@ class TestConvergence:
 
     def test_targets_have_colours(self, table):
         X, y = table
-        gp = ProjectedAdditiveGPRegressor("gam", shrinkage="none").fit(X, np.column_stack([y, -y]))
+        gp = plain("gam", shrinkage="none").fit(X, np.column_stack([y, -y]))
         legend = plot.convergence(gp).get_legend()
         assert texts(legend.get_texts()) == ["target 0", "target 1"]
 
@@ -423,7 +424,7 @@ class TestConvergence:
         assert texts(ax.get_legend().get_texts()) == ["10 rows", "30 rows"]
 
     def test_one_search_needs_no_legend(self, table):
-        ax = plot.convergence(ProjectedAdditiveGPRegressor("gam", shrinkage="none").fit(*table))
+        ax = plot.convergence(plain("gam", shrinkage="none").fit(*table))
         assert len(ax.lines) == 1 and ax.get_legend() is None
 
     def test_searches_on_the_same_rows_share_a_colour(self, gam):
@@ -437,7 +438,7 @@ class TestConvergence:
         assert colours[0] == colours[1] != colours[2]
 
     def test_one_evaluation(self, table):
-        gp = ProjectedAdditiveGPRegressor("gam", max_evaluations=1, shrinkage="none")
+        gp = plain("gam", max_evaluations=1, shrinkage="none")
         with pytest.warns(match="limit of evaluations"):
             gp.fit(*table)
         assert plot.convergence(gp).lines[0].get_ydata() == gp.history_["objective"]
@@ -469,7 +470,7 @@ class TestAll:
             ax.figure.canvas.draw()
 
     def test_not_fitted(self, table):
-        gp, (X, y) = ProjectedAdditiveGPRegressor(), table
+        gp, (X, y) = plain(), table
         for draw in (
             lambda: plot.components(gp, X),
             lambda: plot.relevance(gp),

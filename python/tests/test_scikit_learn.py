@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from raysum import ProjectedAdditiveGPRegressor
+from cases import plain
 from sklearn.base import clone, is_regressor
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.ensemble import BaggingRegressor
@@ -37,7 +37,13 @@ for r in results:
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, {"model": "gam"}, {"model": "rbf-ard"}, {"missing": "indicate"}]
+    "parameters",
+    [
+        {},
+        {"model": "gam", "intervals": "gaussian"},
+        {"model": "rbf-ard", "intervals": "gaussian"},
+        {"missing": "indicate", "intervals": "gaussian"},
+    ],
 )
 def test_check_estimator_passes_in_full(parameters):
     # One of the checks is skipped unless SciPy's switch was set before it was imported.
@@ -52,7 +58,7 @@ def test_check_estimator_passes_in_full(parameters):
 
 def test_in_a_pipeline(table):
     X, y = table
-    pipe = make_pipeline(StandardScaler(), ProjectedAdditiveGPRegressor())
+    pipe = make_pipeline(StandardScaler(), plain())
     pipe.set_output(transform="pandas").fit(X, y)
     assert list(pipe[-1].feature_names_in_) == ["a", "b", "c"]
     mean, std = pipe.predict(X, return_std=True)
@@ -66,14 +72,14 @@ def test_with_text_columns_through_a_column_transformer(table):
     columns = ColumnTransformer(
         [("colour", OneHotEncoder(sparse_output=False), ["colour"])], remainder="passthrough"
     )
-    pipe = make_pipeline(columns, ProjectedAdditiveGPRegressor()).fit(X, y)
+    pipe = make_pipeline(columns, plain()).fit(X, y)
     assert pipe.score(X, y) > 0.9
 
 
 def test_grid_search_in_two_processes(table):
     X, y = table
     search = GridSearchCV(
-        ProjectedAdditiveGPRegressor(),
+        plain(),
         {"model": ["dpa-ard", "gam"], "noise_bounds": [(1e-4, 10.0), (1e-2, 10.0)]},
         cv=3,
         n_jobs=2,
@@ -85,7 +91,7 @@ def test_grid_search_in_two_processes(table):
 
 def test_cross_validation(table):
     X, y = table
-    gp = ProjectedAdditiveGPRegressor()
+    gp = plain()
     predicted = cross_val_predict(gp, X, y, cv=4)
     assert np.corrcoef(predicted, y)[0, 1] > 0.8
     scores = cross_val_score(gp, X, y, cv=4, params={"sample_weight": np.ones(120)})
@@ -94,7 +100,7 @@ def test_cross_validation(table):
 
 def test_bagged_and_of_a_transformed_target(table):
     X, y = table
-    gp = ProjectedAdditiveGPRegressor()
+    gp = plain()
     bag = BaggingRegressor(gp, n_estimators=3, random_state=0).fit(X, y)
     assert bag.score(X, y) > 0.8
     logged = TransformedTargetRegressor(gp, func=np.log1p, inverse_func=np.expm1).fit(
@@ -105,7 +111,7 @@ def test_bagged_and_of_a_transformed_target(table):
 
 def test_selects_columns_for_others(table):
     X, y = table
-    select = SelectFromModel(ProjectedAdditiveGPRegressor(), threshold=0.05).fit(X, y)
+    select = SelectFromModel(plain(), threshold=0.05).fit(X, y)
     assert list(select.get_feature_names_out()) == ["a", "b"]
 
 
@@ -144,7 +150,7 @@ def test_a_clone_is_not_fitted(fitted, table):
 
 def test_threads_at_once_give_the_same_bits(table):
     X, y = table
-    fit = lambda seed: ProjectedAdditiveGPRegressor(random_state=seed).fit(X, y)  # noqa: E731
+    fit = lambda seed: plain(random_state=seed).fit(X, y)  # noqa: E731
     alone = [fit(seed).predict(X) for seed in range(4)]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda seed: fit(seed).predict(X), range(4)))
@@ -157,7 +163,7 @@ def test_threads_at_once_give_the_same_bits(table):
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
 def test_the_number_of_threads_changes_nothing(fitted, table, n_jobs):
     X, y = table
-    gp = ProjectedAdditiveGPRegressor(n_jobs=n_jobs).fit(X, y)
+    gp = plain(n_jobs=n_jobs).fit(X, y)
     for one, other in zip(fitted.predict(X, return_std=True), gp.predict(X, return_std=True)):
         assert (one == other).all()
 
@@ -209,7 +215,7 @@ def test_components_as_frames(fitted, table, kind):
 def test_several_targets_as_scikit_learn_does_it(table):
     X, y = table
     Y = np.column_stack([y, X["c"]])
-    gp = ProjectedAdditiveGPRegressor()
+    gp = plain()
     apart = MultiOutputRegressor(gp).fit(X, Y)
     together = gp.fit(X, Y)
     assert apart.predict(X).shape == together.predict(X).shape == (120, 2)

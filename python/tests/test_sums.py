@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from cases import plain
 from raysum import ProjectedAdditiveGPRegressor
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
@@ -17,7 +18,7 @@ Y = 3 * X[:, 0] + np.sin(2 * X[:, 1]) + 0.5 * X[:, 1] * X[:, 2] + 0.1 * RNG.norm
 
 @pytest.fixture(scope="module")
 def fitted():
-    return ProjectedAdditiveGPRegressor("linear+gam:matern52+dpa-ard").fit(X, Y)
+    return plain("linear+gam:matern52+dpa-ard").fit(X, Y)
 
 
 def test_the_terms_of_a_sum_are_there(fitted):
@@ -51,7 +52,7 @@ def test_components_add_up_and_curves_are_drawn(fitted):
     ],
 )
 def test_a_file_and_a_pickle_keep_it(parameters, tmp_path):
-    gp = ProjectedAdditiveGPRegressor(max_evaluations=200, **parameters).fit(X, Y)
+    gp = plain(max_evaluations=200, **parameters).fit(X, Y)
     gp.save(tmp_path / "m")
     back = ProjectedAdditiveGPRegressor.load(tmp_path / "m")
     expected = clone(gp).get_params()
@@ -63,7 +64,7 @@ def test_a_file_and_a_pickle_keep_it(parameters, tmp_path):
 
 
 def test_linear_is_ridge_regression():
-    gp = ProjectedAdditiveGPRegressor("linear").fit(X, Y)
+    gp = plain("linear").fit(X, Y)
     [term] = gp.terms_
     mean, std = X.mean(axis=0), X.std(axis=0)
     scaled = (Y - Y.mean()) / Y.std()
@@ -79,13 +80,13 @@ def test_linear_is_ridge_regression():
 def test_ranks_do_not_see_monotone_changes():
     bent = X.copy()
     bent[:, 1] = np.exp(3 * X[:, 1])
-    by_ranks = ProjectedAdditiveGPRegressor("gam", columns_scale="ranks")
+    by_ranks = plain("gam", columns_scale="ranks")
     a, b = clone(by_ranks).fit(X, Y), clone(by_ranks).fit(bent, Y)
     np.testing.assert_array_equal(a.predict(X), b.predict(bent))
     assert np.isfinite(a.predict(np.full((1, 3), 1e300))).all()
     # Functions of one column are drawn, those along other lines are not.
     a.component_curves(X)
-    dpa = ProjectedAdditiveGPRegressor(columns_scale="ranks", max_evaluations=200).fit(X, Y)
+    dpa = plain(columns_scale="ranks", max_evaluations=200).fit(X, Y)
     with pytest.raises(ValueError, match="several columns by their ranks"):
         dpa.component_curves(X)
 
@@ -107,4 +108,4 @@ def test_ranks_do_not_see_monotone_changes():
 )
 def test_what_is_no_model_is_refused(parameters, text):
     with pytest.raises(ValueError, match=text):
-        ProjectedAdditiveGPRegressor(**parameters).fit(X, Y)
+        plain(**parameters).fit(X, Y)

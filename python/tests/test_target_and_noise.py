@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from cases import plain
 from raysum import ProjectedAdditiveGPRegressor
 
 RNG = np.random.default_rng(3)
@@ -24,7 +25,7 @@ def fanned(n: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def transformed():
     X, y = skewed(200)
-    gp = ProjectedAdditiveGPRegressor("linear+gam", target_scale="yeo-johnson")
+    gp = plain("linear+gam", target_scale="yeo-johnson")
     return gp.fit(X, y), X, y
 
 
@@ -40,9 +41,9 @@ def test_a_transformed_target_has_exact_intervals_and_stays_positive(transformed
     # Intervals are wider above the mean than below it.
     assert np.mean(upper - mean > mean - lower) > 0.99
     np.testing.assert_allclose(gp.predict(X), mean)
-    plain = ProjectedAdditiveGPRegressor("linear+gam").fit(*transformed[1:])
-    assert gp.log_marginal_likelihood() > plain.log_marginal_likelihood() + 30
-    assert plain.target_transformation_ is None
+    untransformed = plain("linear+gam").fit(*transformed[1:])
+    assert gp.log_marginal_likelihood() > untransformed.log_marginal_likelihood() + 30
+    assert untransformed.target_transformation_ is None
     draws = gp.sample_y(X[:20], 2000)
     np.testing.assert_allclose(draws.mean(axis=1), mean[:20], atol=5 * std[:20].max() / 44)
     assert (draws > 0).all()
@@ -68,7 +69,7 @@ def test_files_and_pickles_keep_both(transformed, tmp_path):
     assert back.target_scale == "yeo-johnson"
     np.testing.assert_array_equal(back.predict(X), gp.predict(X))
     X, y = fanned(300)
-    gp = ProjectedAdditiveGPRegressor("gam", noise="columns").fit(X, y)
+    gp = plain("gam", noise="columns").fit(X, y)
     back = pickle.loads(pickle.dumps(gp))
     assert back.noise == "columns" and back.noise_relevance_ == gp.noise_relevance_
     np.testing.assert_array_equal(back.predict_noise(X), gp.predict_noise(X))
@@ -76,7 +77,7 @@ def test_files_and_pickles_keep_both(transformed, tmp_path):
 
 def test_noise_that_depends_on_a_column_is_found():
     X, y = fanned(500)
-    gp = ProjectedAdditiveGPRegressor("gam", noise="columns").fit(X, y)
+    gp = plain("gam", noise="columns").fit(X, y)
     assert next(iter(gp.noise_relevance_)) == "x0" and gp.noise_relevance_["x0"] > 0.8
     low, high = gp.predict_noise([[-1.5, 0.0], [1.5, 0.0]])
     assert 0.7 < low / (0.3 * np.exp(-0.9)) < 1.4
@@ -85,7 +86,7 @@ def test_noise_that_depends_on_a_column_is_found():
     quiet = X[:, 0] < -0.5
     _, lower, upper = gp.predict(X, interval=0.9)
     inside = (lower <= y) & (y <= upper)
-    constant = ProjectedAdditiveGPRegressor("gam").fit(X[:500], y[:500])
+    constant = plain("gam").fit(X[:500], y[:500])
     assert constant.noise_relevance_ == {}
     assert np.ptp(constant.predict_noise(X)) < 1e-12
     assert abs(inside[quiet].mean() - 0.9) < 0.06 and abs(inside[~quiet].mean() - 0.9) < 0.06
@@ -98,7 +99,7 @@ def test_noise_that_depends_on_a_column_is_found():
 def test_several_targets_have_their_own():
     X, y = skewed(150)
     Y = np.column_stack([y, X[:, 0] - X[:, 1]])
-    gp = ProjectedAdditiveGPRegressor("gam", target_scale="yeo-johnson", noise="columns")
+    gp = plain("gam", target_scale="yeo-johnson", noise="columns")
     gp.fit(X, Y)
     first, second = gp.target_transformation_
     assert first == "logarithm" and second.startswith("Yeo–Johnson")
@@ -110,4 +111,4 @@ def test_several_targets_have_their_own():
 @pytest.mark.parametrize(("name", "value"), [("target_scale", "log"), ("noise", "rows")])
 def test_other_names_are_refused(name, value):
     with pytest.raises(ValueError, match="must be a str among"):
-        ProjectedAdditiveGPRegressor(**{name: value}).fit(*skewed(20))
+        plain(**{name: value}).fit(*skewed(20))
