@@ -184,7 +184,7 @@ class TestPredictions:
         assert np.corrcoef(mean, y)[0, 1] > 0.9 and (std > 0).all()
         assert auto.gradient(X).shape == (120, 3)
         assert (auto.predict_noise(X) > 0).all()
-        far = X[:2] * [[1], [100]]
+        far = X[:2].mul([1, 100], axis=0)
         _, beyond = auto.predict(far, return_extrapolation=True)
         assert beyond[0] == 0 and beyond[1] > 10
         plot.relevance(auto)
@@ -372,13 +372,17 @@ class TestKnownTruth:
 
 
 class TestBadInput:
-    def test_too_few_rows(self):
+    @pytest.mark.parametrize("copies", [1, 5])
+    def test_too_few_rows(self, copies):
         _, X = made_up(9, 2)
-        with pytest.raises(ValueError, match="at least 10 distinct rows, but there are 9"):
-            AutoGPRegressor().fit(X, X[:, 0])
-        X = np.tile(X, (5, 1))
-        with pytest.raises(ValueError, match="at least 10 distinct rows, but there are 9"):
-            AutoGPRegressor().fit(X, X[:, 0])
+        X = np.tile(X, (copies, 1))
+        says = "needs at least 10 distinct rows, and there are 9: ridge regression was fitted alone"
+        with pytest.warns(UserWarning, match=says):
+            gp = AutoGPRegressor().fit(X, X[:, 0])
+        assert [member.name for member in gp.members_] == ["linear"] and gp.scores_ is None
+        assert np.allclose(gp.predict(X), X[:, 0], atol=0.05)
+        with pytest.raises(ValueError, match="minimum of 2 is required"):
+            AutoGPRegressor().fit(X[:1], X[:1, 0])
 
     @pytest.mark.parametrize("value", [0.0, 1e-9, 1e6])
     def test_a_constant_target(self, value):

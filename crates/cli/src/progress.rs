@@ -61,11 +61,15 @@ impl Reporter {
             } else {
                 format!("{} rows", p.rows)
             };
+            let fit = match p.fits {
+                1 => String::new(),
+                fits => format!(" for fit {} of {fits}", p.fit + 1),
+            };
             let objective = style::number(p.objective);
             let (done, count) = (100.0 * p.done, p.evaluations);
             let left = time_left(elapsed, p.done);
             format!(
-                "{done:.0} %, {what} on {rows}, evaluation {count}, objective {objective}{left}"
+                "{done:.0} %, {what} on {rows}{fit}, evaluation {count}, objective {objective}{left}"
             )
         };
         self.show((1000.0 * p.done) as u64, 1000, text);

@@ -59,6 +59,8 @@ pub(crate) struct AutoSettings {
 }
 
 /// What is to be fitted.
+// There is one per fit, so that its size does not matter.
+#[allow(clippy::large_enum_variant)]
 #[derive(FromPyObject)]
 pub(crate) enum Recipe {
     /// One model.

@@ -58,6 +58,8 @@ pub struct Fit<'a, 'p> {
     /// The levels of noise of the model that the fit starts from.
     levels: Option<Arc<NoiseLevels>>,
     shared: bool,
+    /// Whether the relevance of columns is computed.
+    relevance: bool,
     /// Its place among the searches of a larger fit.
     place: Place,
     progress: Option<&'a mut ProgressFn<'p>>,
@@ -82,6 +84,7 @@ impl<'a, 'p> Fit<'a, 'p> {
             freedom: None,
             levels: None,
             shared: false,
+            relevance: true,
             place: Place { target: 0, index: 0, count: 1 },
             progress: None,
             checkpoint: None,
@@ -104,10 +107,7 @@ impl<'a, 'p> Fit<'a, 'p> {
                 index: (whole.index * groups.len() + target) * searches,
                 count: whole.count * groups.len() * searches,
             };
-            let mut training = Training::new(self.config, data)?;
-            if let Some(levels) = &self.levels {
-                training.take_levels(levels)?;
-            }
+            let mut training = self.training(data)?;
             let parameters = start::parameters(self.config, self.projections.as_deref(), data)?;
             let (schedule, search) = self.prepare(&mut training, data, &parameters, self.start)?;
             let found = schedule.run(search, &training, &parameters);

@@ -4,6 +4,8 @@ mod board;
 mod candidates;
 mod fit;
 mod folds;
+mod held_out;
+mod job;
 mod mix;
 mod online;
 mod predict;

@@ -32,7 +32,7 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
     let started = Instant::now();
     let mut stacks = fit(&job, &data, checkpoint.as_mut(), voice).map_err(|error| match error {
         error @ Error::Stack(StackError::TooFewRows { .. }) => {
-            anyhow!(error).context(job.table.place.name().to_string())
+            anyhow!(error).context(job.table.place.name().clone())
         }
         other => other.into(),
     })?;

@@ -52,27 +52,26 @@ fn stack_json(stack: &Stack) -> Value {
 }
 
 fn stack_text(stack: &Stack) -> String {
-    let mut text = match stack.single() {
-        Some(model) => text(model),
-        None => {
-            let first = stack.first();
-            let row = |name: &str, value: String| vec![name.to_string(), value];
-            let rows = stack.members().iter().any(|member| member.model.keeps_rows());
-            let holds = if rows { "yes" } else { "no" };
-            let all = [
-                row("model", AUTO.into()),
-                row("target", describe::target(first)),
-                row("rows", stack.rows().to_string()),
-                row("columns", stack.columns().to_string()),
-                row("holds its training rows", holds.into()),
-                row("made by raysum", first.version().into()),
-            ];
-            let shares = stack.relevance();
-            style::columns(&all)
-                + &held_out::members(stack)
-                + "relevance of the columns:\n"
-                + &describe::relevance(first, &shares, usize::MAX)
-        }
+    let mut text = if let Some(model) = stack.single() {
+        text(model)
+    } else {
+        let first = stack.first();
+        let row = |name: &str, value: String| vec![name.to_string(), value];
+        let rows = stack.members().iter().any(|member| member.model.keeps_rows());
+        let holds = if rows { "yes" } else { "no" };
+        let all = [
+            row("model", AUTO.into()),
+            row("target", describe::target(first)),
+            row("rows", stack.rows().to_string()),
+            row("columns", stack.columns().to_string()),
+            row("holds its training rows", holds.into()),
+            row("made by raysum", first.version().into()),
+        ];
+        let shares = stack.relevance();
+        style::columns(&all)
+            + &held_out::members(stack)
+            + "relevance of the columns:\n"
+            + &describe::relevance(first, &shares, usize::MAX)
     };
     if let Some(found) = stack.held_out() {
         text += &format!("{}, in the target's units:\n", held_out::how(found));

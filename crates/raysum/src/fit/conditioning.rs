@@ -25,13 +25,20 @@ impl Fit<'_, '_> {
             parameters.check(hyperparameters)?;
             let mut found = Found::given(parameters, hyperparameters.clone());
             found.report.shrinkage = self.freedom.and_then(Freedom::width);
-            let mut training = Training::new(self.config, &data)?;
-            if let Some(levels) = &self.levels {
-                training.take_levels(levels)?;
-            }
+            let training = self.training(&data)?;
             models.extend(condition(self.config, &training, &found, self.levels.as_ref())?);
         }
         Ok(models)
+    }
+
+    /// The rows of a fit, weighted by the levels of noise that it starts from.
+    pub(super) fn training<'d>(&self, data: &Dataset<'d>) -> Result<Training<'d>> {
+        let mut training = Training::new(self.config, data)?;
+        if let Some(levels) = &self.levels {
+            training.take_levels(levels)?;
+        }
+        training.relevance = self.relevance;
+        Ok(training)
     }
 }
 

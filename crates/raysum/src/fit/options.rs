@@ -34,6 +34,12 @@ impl<'a, 'p> Fit<'a, 'p> {
         Self { shared, ..self }
     }
 
+    /// Leaves the relevance of columns out, which costs about as much as a small fit. The model is not
+    /// one to keep.
+    pub(crate) fn without_relevance(self) -> Self {
+        Self { relevance: false, ..self }
+    }
+
     /// Calls this after each evaluation; it may cancel the fit.
     pub fn progress(self, progress: &'a mut ProgressFn<'p>) -> Self {
         Self { progress: Some(progress), ..self }

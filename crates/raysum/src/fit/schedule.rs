@@ -60,9 +60,7 @@ impl<'s> Schedule<'s> {
         let n = training.len();
         let stages = match config.subset {
             Some(rows)
-                if started
-                    || config.learns_directions()
-                    || config.optimizer == Optimizer::Adam =>
+                if started || config.learns_directions() || config.optimizer == Optimizer::Adam =>
             {
                 Stages::one(rows.min(n))
             }

@@ -29,6 +29,8 @@ pub(super) struct Training<'a> {
     distinct: Option<SomeRows>,
     /// How rough functions may become.
     roughness: Option<Roughness>,
+    /// Whether the relevance of columns is computed.
+    pub(super) relevance: bool,
 }
 
 /// Some rows, owned.
@@ -73,7 +75,18 @@ impl<'a> Training<'a> {
             x.gather(&rows)
         };
         let roughness = Roughness::new(config, x.rows(), sample)?;
-        Ok(Self { x, observations, scalers, jacobians, groups, copies, distinct, roughness })
+        let relevance = true;
+        Ok(Self {
+            x,
+            observations,
+            scalers,
+            jacobians,
+            groups,
+            copies,
+            distinct,
+            roughness,
+            relevance,
+        })
     }
 
     /// Weights all rows by the level of their noise.
@@ -169,6 +182,9 @@ impl<'a> Training<'a> {
 
     /// Computes the relevance of a model's columns from the rows of the search.
     pub(super) fn learn_relevance(&self, model: &mut Model) -> Result<()> {
+        if !self.relevance {
+            return Ok(());
+        }
         let (x, weights) = match &self.distinct {
             Some(rows) => ((&rows.x).into(), rows.observations.sample_weights.as_deref()),
             None => (self.x, self.observations.sample_weights.as_deref()),

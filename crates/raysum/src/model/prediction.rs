@@ -178,7 +178,8 @@ impl Prediction {
                 let above = y - self.law.at(i, *z);
                 2.0 * if above > 0.0 { share * above } else { (share - 1.0) * above }
             };
-            shares.iter().map(loss).sum::<f64>() / QUANTILES as f64
+            // Each is divided before they are added up: quantiles may be as large as numbers can be.
+            shares.iter().map(|at| loss(at) / QUANTILES as f64).sum::<f64>().min(f64::MAX)
         };
         let rows: Vec<(usize, &f64)> = self.of_each(y)?.collect();
         Ok(rows.into_par_iter().map(score).collect())

@@ -26,7 +26,15 @@ impl Scores {
     /// squares of very large or very small targets neither overflow nor underflow.
     pub fn standardised(truth: &[f64], p: &Prediction, unit: f64) -> Result<Self> {
         let error = || truth.iter().zip(&p.mean).map(|(t, m)| (t / unit) - (m / unit));
-        let average = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+        let average = |values: Vec<f64>| {
+            let n = values.len() as f64;
+            let mean = values.iter().sum::<f64>() / n;
+            // The sum of huge values overflows; that of their shares does not.
+            if mean.is_finite() {
+                return mean;
+            }
+            values.iter().map(|v| v / n).sum::<f64>().clamp(f64::MIN, f64::MAX)
+        };
         let inside = |below: f64| f64::from(u8::from((0.025..=0.975).contains(&below)));
         let (lower, upper) = p.interval(0.95)?;
         let width = |(low, high): (&f64, &f64)| high / unit - low / unit;

@@ -11,13 +11,16 @@ use crate::error::Result;
 const SEARCH_BY_NEIGHBORS: usize = 2_000;
 /// Rows up to which the posterior of a full kernel is dense, which is exact.
 const DENSE_POSTERIOR: usize = 4_000;
-/// Most rows of a search: more hardly change the hyperparameters, those of full kernels least late.
+/// Most rows of a search, of full kernels and of additive models: more hardly change their
+/// hyperparameters.
 const SEARCH_ROWS: usize = 15_000;
 const ADDITIVE_SEARCH_ROWS: usize = 4_000;
 /// Fewest rows from which directions are learned.
 const LEARN_DIRECTIONS: usize = 4_000;
 /// Most columns for which diverse directions are worth their time.
 const DIRECTIONS_COLUMNS: usize = 20;
+/// Most columns for which sums of functions of each column and a kernel of all are worth their time.
+const SUM_COLUMNS: usize = 60;
 /// Most columns for which a length-scale is learned for each one.
 const ARD_COLUMNS: usize = 300;
 
@@ -91,6 +94,12 @@ fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Line> {
     };
     if columns > DIRECTIONS_COLUMNS {
         lines.retain(|line| line.0 != "dpa-ard");
+    }
+    if columns > SUM_COLUMNS {
+        lines.retain(|line| !line.0.contains("+gam+"));
+        if lines.iter().all(|line| line.0 != "linear+gam") {
+            lines.push(("linear+gam", Ranks, None, 3.0));
+        }
     }
     if rows >= LEARN_DIRECTIONS {
         lines.push(("ppr", Standard, None, 10.0));

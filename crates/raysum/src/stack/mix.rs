@@ -132,6 +132,19 @@ impl Share {
     }
 }
 
+/// The member with the least mean squared error at held-out rows.
+pub(super) fn least_error(blocks: &[&HeldBlock], among: &[usize]) -> usize {
+    let error = |m: usize| {
+        let of_block = |block: &&HeldBlock| -> f64 {
+            let each = block.y.iter().zip(&block.predictions[m].mean).zip(&block.weights);
+            each.map(|((y, mean), weight)| weight * (y - mean).powi(2)).sum()
+        };
+        blocks.iter().map(of_block).sum::<f64>()
+    };
+    let least = among.iter().copied().min_by(|a, b| error(*a).total_cmp(&error(*b)));
+    least.unwrap_or_default()
+}
+
 /// Calibrates predictions of one model across folds: those of each fold, which it was fitted without,
 /// by the errors of the other folds. Every fold has its observations and their predictions.
 pub fn cross_calibrated(folds: Vec<(Vec<f64>, Prediction)>) -> Result<Vec<Prediction>> {
