@@ -7,11 +7,12 @@ mod online;
 mod ski;
 pub mod values;
 
-pub(crate) use model::{ModelArgs, Recipe};
+pub(crate) use model::{AUTO, ModelArgs, Recipe};
 pub(crate) use online::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
 
 use crate::program::ProgramArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use model::auto_or_preset;
 use raysum::limits::{DEFAULT_CATEGORIES, MAX_CATEGORIES, MIN_CATEGORIES};
 use raysum::{Config, Effort, Intervals};
 use std::ffi::OsString;
@@ -217,14 +218,6 @@ impl YesNo {
     }
 }
 
-/// The model that is a mixture of several.
-pub(crate) const AUTO: &str = "auto";
-
-/// `auto`, or the name of a preset.
-fn model(name: &str) -> raysum::Result<String> {
-    if name == AUTO { Ok(name.into()) } else { preset(name) }
-}
-
 /// The name of a preset.
 pub fn preset(name: &str) -> raysum::Result<String> {
     Config::preset(name).map(|_| name.to_string())
@@ -269,7 +262,7 @@ pub(crate) struct FitArgs {
     /// auto: a mixture of several models, which held-out rows choose. Or one model, or a sum, such as
     /// linear+gam:matern52+dpa-ard; see below
     #[arg(
-        long, short, default_value = AUTO, value_parser = model, help_heading = "Model",
+        long, short, default_value = AUTO, value_parser = auto_or_preset, help_heading = "Model",
         allow_hyphen_values = true
     )]
     pub(crate) model: String,
@@ -380,7 +373,7 @@ pub(crate) struct EvaluateArgs {
 
     /// The models, separated by commas: auto, or those below
     #[arg(
-        long, short, default_value = AUTO, value_delimiter = ',', value_parser = model,
+        long, short, default_value = AUTO, value_delimiter = ',', value_parser = auto_or_preset,
         help_heading = "Model", allow_hyphen_values = true
     )]
     pub(crate) model: Vec<String>,

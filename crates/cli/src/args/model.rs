@@ -3,7 +3,7 @@
 use super::neighbors::NeighborsArgs;
 use super::ski::SkiArgs;
 use super::values::{noise_bounds, whole};
-use super::{AUTO, YesNo};
+use super::{YesNo, preset};
 use anyhow::{anyhow, bail, ensure};
 use clap::Args as ClapArgs;
 use raysum::limits::{MAX_SUB_KERNELS, MIN_SUBSET_ROWS};
@@ -11,6 +11,14 @@ use raysum::{
     ColumnsScale, Config, ConfigPatch, Degrees, Directions, Effort, EngineChoice, Error,
     LengthScalePrior, Noise, Optimizer, Shrinkage, SubKernel, TargetScale,
 };
+
+/// The model that is a mixture of several.
+pub(crate) const AUTO: &str = "auto";
+
+/// `auto`, or the name of a preset.
+pub(super) fn auto_or_preset(name: &str) -> raysum::Result<String> {
+    if name == AUTO { Ok(name.into()) } else { preset(name) }
+}
 
 /// What is fitted.
 #[derive(Clone, Debug)]

@@ -39,10 +39,10 @@ pub(super) struct Candidate {
 }
 
 /// A line of the list: preset, scale of columns, scale of the target, cost.
-type Line = (&'static str, ColumnsScale, TargetScale, f64);
+type Listed = (&'static str, ColumnsScale, TargetScale, f64);
 
 /// Ridge regression, beside which every result is shown. It is the first of all candidates.
-const RIDGE: Line = ("linear", ColumnsScale::Standard, TargetScale::None, 0.1);
+const RIDGE: Listed = ("linear", ColumnsScale::Standard, TargetScale::None, 0.1);
 
 /// The candidates for a table.
 pub(super) fn candidates(data: &Dataset<'_>, effort: Effort, seed: u64) -> Result<Vec<Candidate>> {
@@ -50,11 +50,11 @@ pub(super) fn candidates(data: &Dataset<'_>, effort: Effort, seed: u64) -> Resul
     let mut lines = vec![RIDGE];
     lines.extend(lines_for(rows, columns, effort));
     // Noise that is known in the target's units has no place on another scale.
-    let fits = |line: &Line| line.2 == TargetScale::None || data.noise_std().is_none();
+    let fits = |line: &Listed| line.2 == TargetScale::None || data.noise_std().is_none();
     lines.into_iter().filter(fits).map(|line| candidate(line, rows, columns, seed)).collect()
 }
 
-fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Line> {
+fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Listed> {
     use ColumnsScale::{Ranks, Standard};
     use TargetScale::{None, YeoJohnson};
     if columns > ARD_COLUMNS {
@@ -115,7 +115,7 @@ fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Line> {
     lines
 }
 
-fn candidate(line: Line, rows: usize, columns: usize, seed: u64) -> Result<Candidate> {
+fn candidate(line: Listed, rows: usize, columns: usize, seed: u64) -> Result<Candidate> {
     let (preset, columns_scale, target_scale, cost) = line;
     let mut config = Config::preset(preset)?;
     let full =

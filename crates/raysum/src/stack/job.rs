@@ -84,7 +84,15 @@ impl Job<'_, '_, '_> {
         let all: Vec<Result<Fitted>> = if self.side_by_side {
             (0..tasks.len()).into_par_iter().map(|task| fit(task, None)).collect()
         } else {
-            (0..tasks.len()).map(|task| fit(task, checkpoint.as_deref_mut())).collect()
+            // A fit that was cancelled is the last one, or a checkpoint would record fits out of order.
+            let mut done = Vec::with_capacity(tasks.len());
+            for task in 0..tasks.len() {
+                match fit(task, checkpoint.as_deref_mut()) {
+                    Err(error) if !can_be_left_out(&error) => return Err(error),
+                    fitted => done.push(fitted),
+                }
+            }
+            done
         };
         let mut by_candidate: Vec<Option<Vec<Fitted>>> = Vec::new();
         let mut all = all.into_iter();
@@ -204,12 +212,12 @@ impl Job<'_, '_, '_> {
             Ok(models)
         };
         let count = self.candidates.len();
-        let models: Vec<Result<Vec<Model>>> = if self.side_by_side {
-            (0..count).into_par_iter().map(|c| again(c, None)).collect()
+        let models: Vec<Vec<Model>> = if self.side_by_side {
+            let all: Vec<_> = (0..count).into_par_iter().map(|c| again(c, None)).collect();
+            all.into_iter().collect::<Result<_>>()?
         } else {
-            (0..count).map(|c| again(c, checkpoint.as_deref_mut())).collect()
+            (0..count).map(|c| again(c, checkpoint.as_deref_mut())).collect::<Result<_>>()?
         };
-        let models = models.into_iter().collect::<Result<Vec<_>>>()?;
         let stack = |(k, (mix, held_out)): (usize, (Mix, HeldOut))| {
             let member = |(c, share): &(usize, Share)| {
                 let Candidate { name, preset, .. } = &self.candidates[*c];

@@ -250,7 +250,7 @@ fn a_file_larger_than_memory_is_not_read() {
 fn mixture(columns: usize) -> Vec<u8> {
     let x = Matrix::from_fn(30, columns, |i, j| ((i * (j + 3) * 37 % 101) as f64) / 25.0 - 2.0);
     let y: Vec<f64> = (0..30).map(|i| x[(i, 0)].sin() + 0.3 * (1e3 * i as f64).sin()).collect();
-    let stacks = StackFit::auto(Effort::Quick).run(&Dataset::new(&x, &y).unwrap()).unwrap();
+    let stacks = StackFit::auto(Effort::Normal).run(&Dataset::new(&x, &y).unwrap()).unwrap();
     assert!(stacks[0].members().len() > 1);
     Stack::to_bytes(&stacks).unwrap()
 }

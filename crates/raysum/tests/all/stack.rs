@@ -268,7 +268,10 @@ fn known_noise_keeps_the_target_as_it_is() {
 #[test]
 fn functions_scatter_around_the_mixture() {
     let (x, y) = rows(60, 14);
-    let stack = quick(&Dataset::new(&x, &y).unwrap());
+    // With known noise, though it is none, no member transforms the target.
+    let data = Dataset::new(&x, &y).unwrap().with_noise_std(&[0.0; 60]).unwrap();
+    let stack = auto(Effort::Normal, &data);
+    assert!(stack.members().len() > 1);
     let (new, _) = rows(10, 15);
     let functions = stack.functions(400, 3).unwrap();
     let values = functions.evaluate(&new).unwrap();
