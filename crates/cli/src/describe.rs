@@ -1,7 +1,8 @@
 //! Descriptions of a fitted model that several commands print.
 
 use crate::style;
-use raysum::{LengthScales, Model, Noise};
+use raysum::Model;
+use raysum::settings::{LengthScales, Noise};
 
 /// The engine, for display.
 pub(crate) fn engine(model: &Model) -> String {

@@ -1,7 +1,8 @@
 //! What held-out rows show about a stack, as a table and as JSON.
 
 use crate::style;
-use raysum::{HeldOut, Scores, Stack};
+use raysum::stack::HeldOut;
+use raysum::{Scores, Stack};
 use serde_json::{Value, json};
 
 /// Share of a constant's error above which a prediction is hardly better than a constant.
@@ -98,7 +99,7 @@ pub(crate) fn to_json(found: &HeldOut) -> Value {
 
 /// The members as JSON.
 pub(crate) fn members_json(stack: &Stack) -> Vec<Value> {
-    let member = |m: &raysum::Member| {
+    let member = |m: &raysum::stack::Member| {
         json!({
             "name": m.name,
             "mean_weight": m.share.mean,

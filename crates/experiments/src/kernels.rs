@@ -7,7 +7,8 @@ use crate::page::{Figure, Section};
 use crate::paper;
 use crate::run::Run;
 use anyhow::{Context, Result};
-use raysum::{Directions, Matrix, Projections, SubKernel};
+use raysum::settings::{Directions, SubKernel};
+use raysum::{Matrix, Projections};
 use raysum_cli::output;
 use std::path::Path;
 

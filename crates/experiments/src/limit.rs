@@ -1,6 +1,6 @@
 //! The limit of a sum of kernels over many directions (the paper's Proposition 1).
 
-use raysum::SubKernel;
+use raysum::settings::SubKernel;
 
 /// The distribution of a direction η, which decides the limit E κ(η·τ).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,8 @@ fn mean(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raysum::{Directions, Projections};
+    use raysum::Projections;
+    use raysum::settings::Directions;
 
     #[test]
     fn quadrature_agrees_with_the_closed_forms() {

@@ -5,7 +5,8 @@ use crate::record::{Key, Record};
 use crate::sets::Set;
 use anyhow::{Result, ensure};
 use raysum::Scores;
-use raysum::{Config, Dataset, Degrees, Matrix, MatrixRef};
+use raysum::settings::Degrees;
+use raysum::{Config, Dataset, Matrix, MatrixRef};
 use raysum_cli::splits;
 use std::sync::Arc;
 

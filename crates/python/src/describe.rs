@@ -1,6 +1,7 @@
 //! The description of fitted models, without large arrays, for the Python side.
 
-use raysum::{Calibration, HeldOut, Member, Model, Projections, Scores, Stack};
+use raysum::stack::{Calibration, HeldOut, Member};
+use raysum::{Model, Projections, Scores, Stack};
 use serde_json::{Value, json};
 
 /// The probabilities of the intervals whose widening is shown.

@@ -7,10 +7,11 @@ use raysum::limits::{
     MAX_CATEGORIES, MAX_NEIGHBORS, MAX_PROBES, MAX_SUB_KERNELS, MIN_CATEGORIES, MIN_FOLD_ROWS,
     MIN_GRID_POINTS, MIN_PROBES, MIN_SUBSET_ROWS,
 };
-use raysum::{
-    ColumnsScale, Config, ConfigPatch, Directions, Effort, EngineChoice, Error, Intervals,
-    LengthScalePrior, Noise, Optimizer, Result, StackFit, SubKernel, TargetScale,
+use raysum::settings::{
+    ColumnsScale, ConfigPatch, Directions, EngineChoice, LengthScalePrior, Noise, Optimizer,
+    SubKernel, TargetScale,
 };
+use raysum::{Config, Effort, Error, Intervals, Result, StackFit};
 use serde_json::json;
 use std::collections::HashMap;
 use std::str::FromStr;

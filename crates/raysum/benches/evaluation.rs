@@ -4,10 +4,8 @@
 use faer::{Accum, Mat, Par, linalg::matmul::matmul};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
-use raysum::{
-    Config, Dataset, EngineChoice, Fit, Hyperparameters, Matrix, Optimizer, Progress,
-    TermHyperparameters,
-};
+use raysum::settings::{EngineChoice, Optimizer};
+use raysum::{Config, Dataset, Fit, Hyperparameters, Matrix, Progress, TermHyperparameters};
 use std::ops::ControlFlow;
 use std::time::Instant;
 

@@ -3,7 +3,8 @@
 
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
-use raysum::{Config, Dataset, EngineChoice, Fit, Matrix, Optimizer, Progress};
+use raysum::settings::{EngineChoice, Optimizer};
+use raysum::{Config, Dataset, Fit, Matrix, Progress};
 use std::ops::ControlFlow;
 use std::time::Instant;
 

@@ -88,7 +88,8 @@ impl FromStr for EngineChoice {
 /// What to fit and how. The default is the preset `dpa-ard`.
 ///
 /// ```
-/// use raysum::{Config, Shrinkage};
+/// use raysum::settings::Shrinkage;
+/// use raysum::Config;
 /// let mut config = Config::preset("linear+rpa-1:matern52")?;
 /// config.shrinkage = Shrinkage::None;
 /// assert!(!config.terms[0].learn_weights && config.terms[1].learn_weights);
@@ -186,7 +187,8 @@ impl Config {
     /// The configuration after a change to each of its terms.
     ///
     /// ```
-    /// use raysum::{Config, Degrees};
+    /// use raysum::settings::Degrees;
+    /// use raysum::Config;
     /// let config = Config::preset("rpa-1")?.with_terms(|term| term.degrees = Degrees::ones(5));
     /// assert_eq!(config.terms[0].degrees.to_string(), "5x1");
     /// # Ok::<(), raysum::Error>(())

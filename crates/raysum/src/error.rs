@@ -176,7 +176,7 @@ pub enum Error {
     /// A setting of one engine for another engine.
     #[error("{setting} is a setting of the {engine} engine, which is not the engine chosen")]
     EngineSetting {
-        /// The field of [`crate::ConfigPatch`].
+        /// The field of [`crate::settings::ConfigPatch`].
         setting: &'static str,
         /// The engine that has it.
         engine: &'static str,

@@ -24,32 +24,35 @@ mod rng;
 mod scale;
 pub mod schema;
 mod spectrum;
-mod stack;
+pub mod stack;
 mod views;
 
 pub use checkpoint::Checkpoint;
-pub use config::{
-    ColumnsScale, Config, ConfigPatch, Degrees, EngineChoice, LengthScalePrior, LengthScales,
-    Noise, Optimizer, Shrinkage, TargetScale, Term,
-};
+pub use config::Config;
 pub use data::{Dataset, Labels, Matrix, MatrixRef, RowStore};
-pub use engine::neighbors::NeighborsOptions;
-pub use engine::ski::SkiOptions;
 pub use error::{Error, Result, StackError, TermError};
 pub use file::AtomicFile;
 pub use fit::{Fit, Phase, Progress, ProgressFn};
-pub use kernel::{Shape, SubKernel};
 pub use memory::{available as available_memory, require as require_memory};
-pub use model::{Calibration, Component, FitReport, Functions, Model, Prediction, Scores};
+pub use model::{Component, FitReport, Functions, Model, Prediction, Scores};
 pub use online::Part;
 pub use parameters::{Hyperparameters, TermHyperparameters};
 pub use persist::FORMAT;
-pub use project::{Directions, Projections};
+pub use project::Projections;
 pub use scale::Standard;
-pub use stack::{
-    Effort, HeldOut, Intervals, Member, Share, Stack, StackFit, StackFunctions, Tried,
-    cross_calibrated,
-};
+pub use stack::{Effort, Intervals, Stack, StackFit, cross_calibrated};
+
+/// What a [`Config`] is made of.
+pub mod settings {
+    pub use crate::config::{
+        ColumnsScale, ConfigPatch, Degrees, EngineChoice, LengthScalePrior, LengthScales, Noise,
+        Optimizer, Shrinkage, TargetScale, Term,
+    };
+    pub use crate::engine::neighbors::NeighborsOptions;
+    pub use crate::engine::ski::SkiOptions;
+    pub use crate::kernel::{Shape, SubKernel};
+    pub use crate::project::Directions;
+}
 
 /// Support for fuzzers only.
 #[doc(hidden)]

@@ -11,13 +11,14 @@ mod online;
 mod predict;
 mod weights;
 
+pub use crate::model::Calibration;
 pub use fit::StackFit;
 pub use mix::Share;
 pub use mix::cross_calibrated;
 pub use predict::StackFunctions;
 
 use crate::error::{Error, Result};
-use crate::model::{Calibration, Model, Scores};
+use crate::model::{Model, Scores};
 use crate::named;
 use crate::schema::Schema;
 use serde::{Deserialize, Serialize};

@@ -7,10 +7,11 @@ use super::{YesNo, preset};
 use anyhow::{anyhow, bail, ensure};
 use clap::Args as ClapArgs;
 use raysum::limits::{MAX_SUB_KERNELS, MIN_SUBSET_ROWS};
-use raysum::{
-    ColumnsScale, Config, ConfigPatch, Degrees, Directions, Effort, EngineChoice, Error,
-    LengthScalePrior, Noise, Optimizer, Shrinkage, SubKernel, TargetScale,
+use raysum::settings::{
+    ColumnsScale, ConfigPatch, Degrees, Directions, EngineChoice, LengthScalePrior, Noise,
+    Optimizer, Shrinkage, SubKernel, TargetScale,
 };
+use raysum::{Config, Effort, Error};
 
 /// The model that is a mixture of several.
 pub(crate) const AUTO: &str = "auto";
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
     use clap::{CommandFactory, Parser};
     use raysum::limits::{MAX_DENSE_ROWS, MIN_GRID_POINTS, written};
-    use raysum::{LengthScales, SkiOptions};
+    use raysum::settings::{LengthScales, SkiOptions};
 
     fn config(words: &str) -> Config {
         let line = format!("raysum fit x.csv --target y {words}");

@@ -2,8 +2,8 @@
 
 use super::values::number;
 use clap::Args as ClapArgs;
-use raysum::ConfigPatch;
 use raysum::limits::{MAX_PROBES, MIN_GRID_POINTS, MIN_PROBES, written};
+use raysum::settings::ConfigPatch;
 
 /// Settings of the SKI engine only.
 #[derive(Debug, ClapArgs)]

@@ -4,7 +4,8 @@ use crate::args::{AUTO, InspectArgs};
 use crate::program::Voice;
 use crate::{describe, held_out, output, style};
 use anyhow::Result;
-use raysum::{LengthScales, Model, Projections, Shape, Stack, TermHyperparameters};
+use raysum::settings::{LengthScales, Shape};
+use raysum::{Model, Projections, Stack, TermHyperparameters};
 use serde_json::{Value, json};
 
 /// Probabilities of intervals whose calibration is shown.

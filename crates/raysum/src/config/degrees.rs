@@ -40,7 +40,7 @@ impl fmt::Display for Count {
 /// `20..100x1` one per column, but at least 20 and at most 100.
 ///
 /// ```
-/// use raysum::Degrees;
+/// use raysum::settings::Degrees;
 /// let degrees: Degrees = "2x1,1xd".parse()?;
 /// assert_eq!(degrees.resolve(5), [1, 1, 5]);
 /// # Ok::<(), raysum::Error>(())

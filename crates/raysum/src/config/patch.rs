@@ -14,7 +14,7 @@ use crate::project::Directions;
 /// so that a setting means the same in both.
 ///
 /// ```
-/// use raysum::ConfigPatch;
+/// use raysum::settings::ConfigPatch;
 /// let patch = ConfigPatch { seed: Some(7), ..ConfigPatch::default() };
 /// assert_eq!(patch.resolve("gam")?.seed, 7);
 /// # Ok::<(), raysum::Error>(())

@@ -136,7 +136,8 @@ mod tests {
     use crate::engine::weight::Weight;
     use crate::engine::{Engine, Observations};
     use crate::scale::StandardRows;
-    use crate::{Config, EngineChoice, Fit};
+    use crate::settings::EngineChoice;
+    use crate::{Config, Fit};
     use std::io::Seek;
 
     fn store(x: &Matrix) -> RowStore {

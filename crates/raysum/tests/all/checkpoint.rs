@@ -1,7 +1,8 @@
 //! A fit that is ended at any evaluation and started again gives the bits of one that was not.
 
 use crate::common::{normals, with};
-use raysum::{Checkpoint, Config, Dataset, EngineChoice, Error, Fit, Matrix, Model, Optimizer};
+use raysum::settings::{EngineChoice, Optimizer};
+use raysum::{Checkpoint, Config, Dataset, Error, Fit, Matrix, Model};
 use std::ops::ControlFlow;
 use std::path::Path;
 

@@ -7,10 +7,8 @@ use raysum::Labels;
 use raysum::schema::{
     DateOrder, DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, NumberFormat, Schema,
 };
-use raysum::{
-    ColumnsScale, Config, Dataset, Effort, EngineChoice, Error, FORMAT, Fit, Matrix, Model, Noise,
-    Part, SkiOptions, Stack, StackFit, TargetScale,
-};
+use raysum::settings::{ColumnsScale, EngineChoice, Noise, SkiOptions, TargetScale};
+use raysum::{Config, Dataset, Effort, Error, FORMAT, Fit, Matrix, Model, Part, Stack, StackFit};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,9 @@
 //! Drawn functions have the law they claim, and are functions: one value per point, for good.
 
 use crate::common::{normals, with};
+use raysum::settings::{EngineChoice, SubKernel};
 use raysum::{
-    Config, Dataset, EngineChoice, Fit, Functions, Hyperparameters, Matrix, Model, SubKernel,
-    TermHyperparameters,
+    Config, Dataset, Fit, Functions, Hyperparameters, Matrix, Model, TermHyperparameters,
 };
 
 const ENGINES: [EngineChoice; 3] = [EngineChoice::Dense, EngineChoice::Weight, EngineChoice::Ski];

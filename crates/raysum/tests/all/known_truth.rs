@@ -5,7 +5,8 @@ use crate::common::with;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use raysum::metrics::{coverage, rmse};
-use raysum::{Config, Dataset, Fit, Matrix, Model, Shrinkage};
+use raysum::settings::Shrinkage;
+use raysum::{Config, Dataset, Fit, Matrix, Model};
 
 fn normals(seed: u64) -> impl FnMut() -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);

@@ -125,7 +125,7 @@ fn few_rows_and_odd_shapes_are_learned_as_well_as_before() {
     // From given hyperparameters learning the directions does not begin with a plain model.
     let data = Dataset::new(&train.0, &train.1).unwrap();
     let start = fit(
-        &with(ppr(5), |c| c.terms[0].length_scales = raysum::LengthScales::Projections),
+        &with(ppr(5), |c| c.terms[0].length_scales = raysum::settings::LengthScales::Projections),
         &train,
     );
     let config = ppr(5);

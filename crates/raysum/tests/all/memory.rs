@@ -1,9 +1,8 @@
 //! What does not fit in memory is an error, before anything is allocated.
 
 use crate::common::with;
-use raysum::{
-    Config, Dataset, EngineChoice, Error, Matrix, MatrixRef, Model, Shrinkage, SkiOptions,
-};
+use raysum::settings::{EngineChoice, Shrinkage, SkiOptions};
+use raysum::{Config, Dataset, Error, Matrix, MatrixRef, Model};
 
 fn data(rows: usize) -> (Matrix, Vec<f64>) {
     // No two rows are alike: those would be searched as one.

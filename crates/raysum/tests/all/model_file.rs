@@ -3,9 +3,8 @@
 use crate::common::with;
 use raysum::Labels;
 use raysum::schema::{Feature, FeatureKind, LabelColumn, NumberFormat, Schema};
-use raysum::{
-    Config, Dataset, Effort, EngineChoice, Error, Matrix, Model, SkiOptions, Stack, StackFit,
-};
+use raysum::settings::{EngineChoice, SkiOptions};
+use raysum::{Config, Dataset, Effort, Error, Matrix, Model, Stack, StackFit};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -301,8 +300,8 @@ fn a_damaged_stack_is_refused() {
 fn members_of_other_columns_are_refused() {
     let (two, three) = (mixture(2), mixture(3));
     let ((mut value, arrays), (other, other_arrays)) = (content(&two), content(&three));
-    let of = |value: &Value| value["content"][0]["stack"]["others"][0]["model"].clone();
-    value["content"][0]["stack"]["others"][0]["model"] = of(&other);
+    value["content"][0]["stack"]["others"][0]["model"] =
+        other["content"][0]["stack"]["others"][0]["model"].clone();
     let of_member = |name: &str| name.contains("member.1.");
     let mut mixed: Vec<_> = arrays.into_iter().filter(|(name, _)| !of_member(name)).collect();
     mixed.extend(other_arrays.into_iter().filter(|(name, _)| of_member(name)));

@@ -1,9 +1,8 @@
 //! Models of the neighbors engine, as users have them.
 
 use crate::common::{normals, with};
-use raysum::{
-    Config, ConfigPatch, Dataset, EngineChoice, Error, Fit, Matrix, Model, RowStore, metrics,
-};
+use raysum::settings::{ConfigPatch, EngineChoice};
+use raysum::{Config, Dataset, Error, Fit, Matrix, Model, RowStore, metrics};
 
 /// Rows whose target depends on a product of columns, which no sum of functions of one column has.
 fn rows(n: usize) -> (Matrix, Vec<f64>) {

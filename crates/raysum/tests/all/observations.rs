@@ -2,7 +2,8 @@
 //! at a time.
 
 use crate::common::{normals, with};
-use raysum::{Config, Dataset, EngineChoice, Fit, Matrix};
+use raysum::settings::EngineChoice;
+use raysum::{Config, Dataset, Fit, Matrix};
 
 const COLUMNS: usize = 4;
 

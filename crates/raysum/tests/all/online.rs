@@ -3,7 +3,8 @@
 use crate::common::{normals, with};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use raysum::{Config, Dataset, EngineChoice, Error, Fit, Matrix, Model, Part, Prediction};
+use raysum::settings::EngineChoice;
+use raysum::{Config, Dataset, Error, Fit, Matrix, Model, Part, Prediction};
 
 const COLUMNS: usize = 3;
 const ROWS: usize = 120;

@@ -3,9 +3,9 @@
 use crate::common::with;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use raysum::settings::{Directions, SubKernel};
 use raysum::{
-    Config, Dataset, Directions, Error, Fit, Hyperparameters, Matrix, Model, Projections,
-    SubKernel, TermHyperparameters,
+    Config, Dataset, Error, Fit, Hyperparameters, Matrix, Model, Projections, TermHyperparameters,
 };
 
 /// A small data set with values drawn by proptest.

@@ -3,9 +3,9 @@
 
 use crate::common::{normals, with};
 use raysum::metrics::rmse;
+use raysum::settings::EngineChoice;
 use raysum::{
-    Checkpoint, Config, Dataset, Effort, EngineChoice, Error, Intervals, Matrix, Stack, StackError,
-    StackFit,
+    Checkpoint, Config, Dataset, Effort, Error, Intervals, Matrix, Stack, StackError, StackFit,
 };
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -46,7 +46,7 @@ fn shares_add_up_and_predictions_are_those_of_the_members() {
     let (x, y) = rows(80, 1);
     let stack = auto(Effort::Normal, &Dataset::new(&x, &y).unwrap());
     assert!(stack.members().len() > 1 && stack.single().is_none());
-    let sum = |of: fn(&raysum::Share) -> f64| -> f64 {
+    let sum = |of: fn(&raysum::stack::Share) -> f64| -> f64 {
         stack.members().iter().map(|member| of(&member.share)).sum()
     };
     assert!((sum(|share| share.mean) - 1.0).abs() < 1e-9);
@@ -110,7 +110,7 @@ fn a_stack_comes_back_from_its_file() {
     let (found, expected) = (back.held_out().unwrap(), stack.held_out().unwrap());
     assert_eq!((found.scores, found.rows), (expected.scores, expected.rows));
     assert_eq!((found.constant, found.ridge), (expected.constant, expected.ridge));
-    let names = |stack: &Stack| -> Vec<(String, raysum::Share)> {
+    let names = |stack: &Stack| -> Vec<(String, raysum::stack::Share)> {
         stack.members().iter().map(|m| (m.name.clone(), m.share)).collect()
     };
     assert_eq!(names(&back), names(&stack));
@@ -155,7 +155,7 @@ fn threads_do_not_change_a_bit() {
 }
 
 /// A mixture with this seed, or one model.
-fn start<'a, 'p>(config: Option<&'a Config>, seed: u64) -> StackFit<'a, 'p> {
+fn start<'p>(config: Option<&Config>, seed: u64) -> StackFit<'_, 'p> {
     match config {
         Some(config) => StackFit::one("gam", config),
         None => StackFit::auto(Effort::Quick).seed(seed),
@@ -276,7 +276,7 @@ fn functions_scatter_around_the_mixture() {
     let functions = stack.functions(400, 3).unwrap();
     let values = functions.evaluate(&new).unwrap();
     assert_eq!((values.rows(), values.columns()), (400, 10));
-    let mut centre = vec![0.0; 10];
+    let mut centre = [0.0; 10];
     for member in stack.members() {
         let own = member.model.predict_mean(&new).unwrap();
         centre.iter_mut().zip(own).for_each(|(c, own)| *c += member.share.spread * own);

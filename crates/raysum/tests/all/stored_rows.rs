@@ -1,7 +1,8 @@
 //! Rows in a file and rows in memory lead to the same bits.
 
 use crate::common::{normals, with};
-use raysum::{Config, Dataset, EngineChoice, Matrix, MatrixRef, Model, RowStore};
+use raysum::settings::EngineChoice;
+use raysum::{Config, Dataset, Matrix, MatrixRef, Model, RowStore};
 
 fn table(n: usize, d: usize) -> (Matrix, Vec<f64>) {
     let mut normal = normals(7, 0);

@@ -1,7 +1,8 @@
 //! Sums of terms, and columns on other scales, as a user of the library sees them.
 
 use super::common::{normals, with};
-use raysum::{ColumnsScale, Config, Dataset, EngineChoice, Fit, Matrix, Model};
+use raysum::settings::{ColumnsScale, EngineChoice};
+use raysum::{Config, Dataset, Fit, Matrix, Model};
 
 /// Rows of three columns, and a target with a trend, a wave and an interaction in it.
 fn table(rows: usize, seed: u64) -> (Matrix, Vec<f64>) {

@@ -2,7 +2,8 @@
 
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
-use raysum::{Config, Dataset, EngineChoice, Fit, Matrix, Model, TargetScale};
+use raysum::settings::{EngineChoice, TargetScale};
+use raysum::{Config, Dataset, Fit, Matrix, Model};
 
 /// Rows whose target is the exponential of a function with noise: above 0, and skewed.
 fn skewed(n: usize, seed: u64) -> (Matrix, Vec<f64>) {

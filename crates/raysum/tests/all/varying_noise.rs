@@ -2,7 +2,8 @@
 
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
-use raysum::{Config, Dataset, EngineChoice, Fit, Matrix, Model, Noise};
+use raysum::settings::{EngineChoice, Noise};
+use raysum::{Config, Dataset, Fit, Matrix, Model};
 
 /// Rows with noise whose standard deviation is `level` of the first column.
 fn table(n: usize, seed: u64, level: impl Fn(f64) -> f64) -> (Matrix, Vec<f64>) {

@@ -3,7 +3,8 @@
 use crate::engine::weight::{Use, Weight};
 use crate::engine::{Engine, Observations, Prior};
 use crate::scale::StandardRows;
-use crate::{Config, Dataset, EngineChoice, Matrix, SubKernel};
+use crate::settings::{EngineChoice, SubKernel};
+use crate::{Config, Dataset, Matrix};
 
 use super::cases::{
     Case, Tolerances, case, cases_with_lines, compare, gradient, largest_difference,

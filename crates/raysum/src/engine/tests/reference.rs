@@ -2,9 +2,10 @@
 //!
 //! The numbers are frozen in `reference/reference.json`, made by `reference/make.py`.
 
+use crate::Matrix;
 use crate::engine::dense::Dense;
 use crate::engine::{AdditiveKernel, Engine, Evaluation, Prior};
-use crate::{Matrix, SubKernel};
+use crate::settings::SubKernel;
 use serde_json::Value;
 
 fn numbers(value: &Value) -> Vec<f64> {

@@ -6,7 +6,8 @@ use crate::engine::dense::Dense;
 use crate::engine::ski::{Ski, SkiOptions};
 use crate::engine::{Engine, Observations};
 use crate::scale::StandardRows;
-use crate::{Config, Dataset, EngineChoice, Error, Fit, Matrix, SubKernel};
+use crate::settings::{EngineChoice, SubKernel};
+use crate::{Config, Dataset, Error, Fit, Matrix};
 
 fn with_grid(nodes: usize) -> SkiOptions {
     SkiOptions { grid: Some(nodes), ..SkiOptions::default() }
