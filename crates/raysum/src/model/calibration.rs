@@ -34,7 +34,8 @@ impl Calibration {
     /// Of the scores of held-out observations, of which there must be some.
     pub(crate) fn of_scores(scores: &[f64]) -> Self {
         let n = scores.len() as f64;
-        let in_reach = |p: f64| p * (n + 1.0) >= 1.0;
+        // Beyond the smallest and the largest score nothing is known of their quantiles.
+        let in_reach = |p: f64| scores.len() < FEW || p * (n + 1.0) >= 1.0;
         let lower = KNOTS.iter().copied().filter(|p| in_reach(*p));
         let lower: Vec<f64> = lower.collect();
         let middle = if scores.len() >= MANY { vec![0.45, 0.5, 0.55] } else { vec![0.5] };
