@@ -58,19 +58,14 @@ impl<'s> Schedule<'s> {
         freedom: Option<Freedom>,
     ) -> Self {
         let n = training.len();
+        // Adam has the paper's recipe from its start to its end, and learned directions are
+        // stopped by rows of the first stage, which must be many.
+        let no_scouts = config.learns_directions() || config.optimizer == Optimizer::Adam;
         let stages = match config.subset {
-            Some(rows)
-                if started || config.learns_directions() || config.optimizer == Optimizer::Adam =>
-            {
-                Stages::one(rows.min(n))
-            }
-            Some(rows) => Stages::scouted(rows.min(n)),
+            Some(rows) if rows < n && !started && !no_scouts => Stages::scouted(rows),
+            Some(rows) => Stages::one(rows.min(n)),
             None if started => Stages::one(n),
-            // Adam has the paper's recipe from its start to its end, and learned directions are
-            // stopped by rows of the first stage, which must be many.
-            None if config.learns_directions() || config.optimizer == Optimizer::Adam => {
-                Stages::plain(n)
-            }
+            None if no_scouts => Stages::plain(n),
             None => Stages::scouted(n),
         };
         Self { config, stages, first, started, freedom }

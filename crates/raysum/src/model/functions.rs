@@ -49,7 +49,9 @@ impl Model {
     /// # Ok::<(), raysum::Error>(())
     /// ```
     pub fn functions(&self, count: usize, seed: u64) -> Result<Functions<'_>> {
-        self.numbered_functions(numbers(count)?, seed)
+        let draws = self.ability(self.posterior.draws(), "functions")?;
+        let numbers = numbers(count, || draws.draw(seed, 0).numbers())?;
+        self.numbered_functions(numbers, seed)
     }
 
     /// Whether its engine can draw functions.
@@ -76,18 +78,22 @@ impl Model {
     /// Draws functions from the prior at the fitted hyperparameters. Posterior functions with the
     /// same seed approach them far from the data.
     pub fn prior_functions(&self, count: usize, seed: u64) -> Result<Functions<'_>> {
-        self.numbered_prior_functions(numbers(count)?, seed)
+        let numbers = numbers(count, || Draw::of_prior(self.prior(), seed, 0).numbers())?;
+        self.numbered_prior_functions(numbers, seed)
     }
 }
 
-/// The numbers of so many functions.
-pub(crate) fn numbers(count: usize) -> Result<Vec<u32>> {
+/// The numbers of so many functions, if there is memory for them: they are all of the same size.
+pub(crate) fn numbers(count: usize, size: impl FnOnce() -> usize) -> Result<Vec<u32>> {
     let last = u32::try_from(count).map_err(|_| Error::OutOfRange {
         name: "the number of functions",
         value: count as f64,
         rule: "below 4294967296".into(),
     })?;
-    memory::require(format_args!("{count} functions"), memory::count(&[&[count]]))?;
+    if count > 0 {
+        let size = size();
+        memory::require(format_args!("{count} functions"), memory::count(&[&[count, size]]))?;
+    }
     Ok((0..last).collect())
 }
 

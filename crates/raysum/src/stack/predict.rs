@@ -181,7 +181,7 @@ impl Stack {
         let all = if able.is_empty() { vec![0] } else { able };
         let total: f64 = all.iter().map(|m| self.members[*m].share.spread).sum();
         let mut chosen: Vec<Vec<u32>> = vec![Vec::new(); all.len()];
-        for number in function_numbers(count)? {
+        for number in function_numbers(count, || 1)? {
             let mut left = stream(seed, Purpose::Members, number).random::<f64>() * total;
             let last = all.len() - 1;
             let place = all.iter().position(|m| {
