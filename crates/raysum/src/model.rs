@@ -331,7 +331,11 @@ impl Model {
         };
         let spread: Vec<f64> =
             f.variance.iter().enumerate().map(|(i, v)| (v + noise(i)).sqrt()).collect();
-        let in_units = |(mean, std): (&f64, &f64)| self.scaler.undo_moments(*mean, *std);
+        // Far outside the training rows a linear term leads beyond the largest number there is.
+        let in_units = |(mean, std): (&f64, &f64)| {
+            let (mean, std) = self.scaler.undo_moments(*mean, *std);
+            (mean.clamp(f64::MIN, f64::MAX), std.min(f64::MAX))
+        };
         let (mean, std): (Vec<f64>, Vec<f64>) =
             f.mean.par_iter().zip(&spread).map(in_units).unzip();
         let finite = |(m, s): (&f64, &f64)| m.is_finite() && s.is_finite();
@@ -339,7 +343,8 @@ impl Model {
             return Err(Error::NotFinitePrediction { row });
         }
         let latent = f.mean.par_iter().zip(&f.variance);
-        let latent = latent.map(|(mean, v)| self.scaler.undo_moments(*mean, v.sqrt()).1);
+        let latent =
+            latent.map(|(mean, v)| self.scaler.undo_moments(*mean, v.sqrt()).1.min(f64::MAX));
         let prediction = Prediction::new(mean, std, &latent.collect::<Vec<f64>>());
         Ok(match self.scaler.power {
             Some(power) => prediction.transformed(power, f.mean.clone(), spread),

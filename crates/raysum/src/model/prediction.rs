@@ -60,7 +60,7 @@ impl Prediction {
     #[must_use]
     pub(crate) fn inflated(mut self, factor: f64) -> Self {
         let Law::Bell(Bell { power, mean, std }) = &mut self.law else { return self };
-        std.iter_mut().for_each(|std| *std *= factor);
+        std.iter_mut().for_each(|std| *std = (*std * factor).min(f64::MAX));
         match power {
             Some(power) => {
                 let moments = mean.par_iter().zip(&*std).map(|(m, s)| power.moments(*m, *s));
@@ -87,11 +87,11 @@ impl Prediction {
             (0..rows).map(|i| parts.iter().map(|(w, p)| w * p.mean[i]).sum()).collect();
         // The law of total variance, in units in which squares do not overflow.
         let total = |i: usize, std: &dyn Fn(&Self) -> f64| {
-            let away = |p: &Self| (p.mean[i] - own[i]).abs();
+            let away = |p: &Self| (p.mean[i] - own[i]).abs().min(f64::MAX);
             let unit = parts.iter().map(|(_, p)| std(p).max(away(p))).fold(0.0, f64::max);
             let unit = unit.max(f64::MIN_POSITIVE);
             let square = |p: &Self| (std(p) / unit).powi(2) + (away(p) / unit).powi(2);
-            unit * parts.iter().map(|(w, p)| w * square(p)).sum::<f64>().sqrt()
+            (unit * parts.iter().map(|(w, p)| w * square(p)).sum::<f64>().sqrt()).min(f64::MAX)
         };
         let std = (0..rows).map(|i| total(i, &|p| p.std[i])).collect();
         let latent: Vec<f64> =

@@ -84,24 +84,28 @@ impl Job<'_, '_, '_> {
         let all: Vec<Result<Fitted>> = if self.side_by_side {
             (0..tasks.len()).into_par_iter().map(|task| fit(task, None)).collect()
         } else {
-            // A fit that was cancelled is the last one, or a checkpoint would record fits out of order.
+            // The dearest first, so that what cannot be fitted is refused before the others are. A fit
+            // that was cancelled is the last one, or a checkpoint would record fits out of order.
             let mut done = Vec::with_capacity(tasks.len());
-            for task in 0..tasks.len() {
+            for task in (0..tasks.len()).rev() {
                 match fit(task, checkpoint.as_deref_mut()) {
-                    Err(error) if !can_be_left_out(&error) => return Err(error),
+                    Err(error) if !self.can_be_left_out(tasks[task].0, &error) => {
+                        return Err(error);
+                    }
                     fitted => done.push(fitted),
                 }
             }
+            done.reverse();
             done
         };
         let mut by_candidate: Vec<Option<Vec<Fitted>>> = Vec::new();
         let mut all = all.into_iter();
         let mut failure = None;
-        for _ in self.candidates {
+        for c in 0..self.candidates.len() {
             let of_one: Result<Vec<Fitted>> = all.by_ref().take(fits).collect();
             by_candidate.push(match of_one {
                 Ok(of_one) => Some(of_one),
-                Err(error) if can_be_left_out(&error) => {
+                Err(error) if self.can_be_left_out(c, &error) => {
                     failure.get_or_insert(error);
                     None
                 }
@@ -121,6 +125,14 @@ impl Job<'_, '_, '_> {
         let learn = |k| self.learn(folds, &by_candidate, &members, k);
         let learned: Vec<(Mix, HeldOut)> = (0..targets).map(learn).collect::<Result<_>>()?;
         self.refit(&by_candidate, learned, tasks.len(), checkpoint)
+    }
+
+    /// Whether candidate c can be left out if it fails so: the others do not suffer, and it is not the
+    /// one that the user names.
+    fn can_be_left_out(&self, c: usize, error: &Error) -> bool {
+        let named = self.eligible == Eligible::Last && c + 1 == self.candidates.len();
+        let of_one = matches!(error, Error::NotFinitePrediction { .. } | Error::OutOfMemory { .. });
+        !named && (error.is_recoverable() || of_one)
     }
 
     /// A candidate fitted without the rows of fit number `fit`, and its predictions of them.
@@ -273,10 +285,4 @@ fn predict(
         Some(noise) => model.predict_with_noise(&x, noise),
         None => model.predict(&x),
     }
-}
-
-/// Whether a model that fails so can be left out of a stack: the fit of others does not suffer.
-fn can_be_left_out(error: &Error) -> bool {
-    error.is_recoverable()
-        || matches!(error, Error::NotFinitePrediction { .. } | Error::OutOfMemory { .. })
 }
