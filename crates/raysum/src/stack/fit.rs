@@ -3,7 +3,7 @@
 use super::board::Board;
 use super::candidates;
 use super::folds::Folds;
-use super::job::{Choice, Job};
+use super::job::{Eligible, Job};
 use super::{Effort, Intervals, Stack};
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
@@ -122,18 +122,18 @@ impl<'a, 'p> StackFit<'a, 'p> {
                 candidates: &candidates,
                 board: &board,
                 choice: match self.recipe {
-                    Recipe::One { .. } => Choice::Last,
-                    Recipe::Auto(Effort::Quick) => Choice::Best,
-                    Recipe::Auto(_) => Choice::Mixture,
+                    Recipe::One { .. } => Eligible::Last,
+                    Recipe::Auto(Effort::Quick) => Eligible::Best,
+                    Recipe::Auto(_) => Eligible::Mixture,
                 },
                 calibrate: self.intervals == Intervals::Calibrated,
                 shared: together,
                 side_by_side: self.checkpoint.is_none() && data.rows() <= SIDE_BY_SIDE,
             };
             let folds = match (Folds::new(data, self.seed), self.held_out) {
-                (_, false) if job.choice == Choice::Last => None,
+                (_, false) if job.choice == Eligible::Last => None,
                 (Err(Error::Stack(StackError::TooFewRows { .. })), _)
-                    if job.choice == Choice::Last =>
+                    if job.choice == Eligible::Last =>
                 {
                     None
                 }

@@ -1,7 +1,7 @@
 //! What held-out rows show: mixing weights, calibration, and scores beside simple predictions.
 
 use super::folds::{self, Folds};
-use super::job::{Choice, Fitted, Job};
+use super::job::{Eligible, Fitted, Job};
 use super::mix::{self, HeldBlock, Mix};
 use super::{HeldOut, Tried};
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ impl Job<'_, '_, '_> {
         }
         let all: Vec<&HeldBlock> = blocks.iter().collect();
         let best = [mix::least_error(&all, members)];
-        let members = if self.choice == Choice::Best { &best } else { members };
+        let members = if self.choice == Eligible::Best { &best } else { members };
         let mix = Mix::learn(&all, members, self.calibrate)?;
         // Each block is scored by what the others say, so that scores are those of new rows.
         let crossed = |among: &[usize], calibrate: bool| -> Result<Option<Scores>> {

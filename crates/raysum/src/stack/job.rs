@@ -24,7 +24,7 @@ pub(super) struct Job<'j, 'r, 'p> {
     pub(super) data: &'j Dataset<'j>,
     pub(super) candidates: &'j [Candidate],
     pub(super) board: &'j Board<'r, 'p>,
-    pub(super) choice: Choice,
+    pub(super) choice: Eligible,
     pub(super) calibrate: bool,
     pub(super) shared: bool,
     pub(super) side_by_side: bool,
@@ -32,7 +32,7 @@ pub(super) struct Job<'j, 'r, 'p> {
 
 /// Which candidates can become members.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Choice {
+pub(super) enum Eligible {
     /// The last one: the user names it.
     Last,
     /// The one with the least error at held-out rows.
@@ -110,8 +110,8 @@ impl Job<'_, '_, '_> {
         }
         let able = |c: usize| by_candidate[c].is_some();
         let members = match self.choice {
-            Choice::Last => last[last.len() - 1..].to_vec(),
-            Choice::Best | Choice::Mixture => last,
+            Eligible::Last => last[last.len() - 1..].to_vec(),
+            Eligible::Best | Eligible::Mixture => last,
         };
         let members: Vec<usize> = members.into_iter().filter(|c| able(*c)).collect();
         if let (true, Some(failure)) = (members.is_empty(), failure) {
@@ -245,7 +245,7 @@ impl Job<'_, '_, '_> {
         let keep = self.data.rows() > MANY_ROWS
             || config.subset.is_some()
             || config.learns_directions()
-            || (self.choice != Choice::Last && self.data.rows() > MANY_ROWS_OF_MEMBERS);
+            || (self.choice != Eligible::Last && self.data.rows() > MANY_ROWS_OF_MEMBERS);
         if !keep {
             // A single model is the same with and without held-out rows.
             return self.models(candidate, task, self.data, checkpoint);
