@@ -1,6 +1,6 @@
 //! Gaps that are indicated, and text columns with more texts than categories.
 
-use crate::common::{Folder, Random, Table, predictions, sound_predictions};
+use crate::common::{Folder, Random, Run, Table, predictions, sound_predictions};
 
 /// A smooth table with gaps in 'b' and in a text, a date and a boolean.
 fn with_gaps(rows: usize) -> Table {
@@ -90,7 +90,11 @@ fn a_table_larger_than_memory_has_the_same_indicators() {
                --max-evaluations 2 --subset 500";
     let whole = folder.run(&format!("{fit} -o a.raysum")).succeeded();
     let parts = folder.run(&format!("{fit} --memory 1MB -o b.raysum")).succeeded();
-    assert_eq!(whole.stderr, parts.stderr);
+    // On a busy machine there is progress, too.
+    let notes = |run: &Run| -> Vec<String> {
+        run.stderr.lines().filter(|line| line.starts_with("note: ")).map(String::from).collect()
+    };
+    assert_eq!(notes(&whole), notes(&parts));
     assert!(whole.stderr.contains("413 missing cells in 413 rows marked"), "{whole:?}");
     assert!(whole.stderr.contains("different texts become 20 categories: the 19"), "{whole:?}");
     assert!(folder.bytes("a.raysum") == folder.bytes("b.raysum"));
