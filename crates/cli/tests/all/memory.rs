@@ -32,8 +32,8 @@ fn a_request_beyond_the_memory_is_a_sentence() {
         ("sample m.raysum t.csv --functions 10000 -o x.csv", "10000 functions would take 1.3 GB"),
         ("sample m.raysum t.csv --functions 10000 --prior", "10000 functions would take 1.3 GB"),
         (
-            "fit t.csv -t y -m imq-ard --engine dense --subset 100 -o x.raysum",
-            "the kernel matrix of 5400 rows, which the dense engine needs, would take 700 MB",
+            "fit t.csv -t y -m imq-ard --engine dense --subset 100 --held-out no -o x.raysum",
+            "the kernel matrix of 6000 rows, which the dense engine needs, would take 864 MB",
         ),
         (
             "fit t.csv -t y --engine weight -m rpa-1 -J 1000000 -o x.raysum",
