@@ -24,7 +24,7 @@ from cases import (
 from sklearn.exceptions import NotFittedError
 
 _RANGE = ", but must be a number between 0 and 1."
-_COVARIANCE = "return_cov goes neither with return_std nor with interval."
+_COVARIANCE = "return_cov goes neither with return_std nor with interval or quantiles."
 _OTHER_ROWS = "these are not the rows that the model was fitted on"
 _OTHER_TARGETS = re.compile(r"\Ay has .*, but the y of the fit had")
 
