@@ -51,12 +51,12 @@ def test_ctrl_c_stops_a_fit_within_a_second():
 
 
 def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
-    X = np.random.default_rng(0).normal(size=(1500, 3))
+    X = np.random.default_rng(0).normal(size=(500, 3))
     y = np.sin(X[:, 0]) + X[:, 1]
     file = tmp_path / "c"
     script = (
         "import sys; import numpy as np; from raysum import ProjectedAdditiveGPRegressor\n"
-        "X = np.random.default_rng(0).normal(size=(1500, 3))\n"
+        "X = np.random.default_rng(0).normal(size=(500, 3))\n"
         "gp = ProjectedAdditiveGPRegressor(engine='dense')\n"
         "gp.fit(X, np.sin(X[:, 0]) + X[:, 1], checkpoint=sys.argv[1])\n"
     )

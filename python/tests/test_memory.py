@@ -52,7 +52,7 @@ def test_what_no_machine_has(ask: Any, text: str) -> None:
         ("gp.predict(np.zeros((20_000_000, 3)), return_std=True)", "predictions at 20000000 rows"),
         ("both.predict(many[:4000], return_cov=True)", "the covariance of predictions at 4000"),
         (
-            "P('imq-ard', engine='dense', max_evaluations=1)"
+            "P('imq-ard', engine='dense', max_evaluations=1, intervals='gaussian')"
             ".fit(rng.normal(size=(7000, 3)), many[:7000, 0])",
             "the kernel matrix of 7000 rows, which the dense engine needs,",
         ),
