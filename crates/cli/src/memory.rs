@@ -5,7 +5,7 @@ const UNKNOWN: u64 = 4 << 30;
 
 /// Half of the memory that is free now.
 pub(crate) fn half_of_free() -> u64 {
-    raysum::available_memory().unwrap_or(UNKNOWN) / 2
+    raysum::system::available_memory().unwrap_or(UNKNOWN) / 2
 }
 
 /// A number of bytes as people write it: 500MB, 1.5 GB, 2GiB.

@@ -2,7 +2,7 @@
 
 use crate::{interrupt, same_file};
 use anyhow::{Context, Result, bail};
-use raysum::AtomicFile;
+use raysum::system::AtomicFile;
 use raysum_table::{escaped, is_obeyed};
 use serde_json::Value;
 use std::io::{self, BufWriter, Write};

@@ -3,7 +3,7 @@
 use crate::program::Voice;
 use crate::{output, style};
 use indicatif::{ProgressBar, ProgressStyle};
-use raysum::{Phase, Progress};
+use raysum::progress::{Phase, Progress};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 

@@ -7,8 +7,9 @@ use crate::page::{Figure, Section};
 use crate::paper;
 use crate::run::Run;
 use anyhow::{Context, Result};
+use raysum::Matrix;
+use raysum::fitted::Projections;
 use raysum::settings::{Directions, SubKernel};
-use raysum::{Matrix, Projections};
 use raysum_cli::output;
 use std::path::Path;
 

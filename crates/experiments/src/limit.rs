@@ -58,7 +58,7 @@ fn mean(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raysum::Projections;
+    use raysum::fitted::Projections;
     use raysum::settings::Directions;
 
     #[test]

@@ -1,7 +1,8 @@
 //! The description of fitted models, without large arrays, for the Python side.
 
+use raysum::fitted::Projections;
 use raysum::stack::{Calibration, HeldOut, Member};
-use raysum::{Model, Projections, Scores, Stack};
+use raysum::{Model, Scores, Stack};
 use serde_json::{Value, json};
 
 /// The probabilities of the intervals whose widening is shown.

@@ -19,5 +19,5 @@ pub(crate) fn to_python(error: Error) -> PyErr {
 /// Raises `MemoryError` if there is no memory for the 64-bit floats that `what` would take.
 #[pyfunction]
 pub(crate) fn require_memory(what: &str, numbers: u64) -> PyResult<()> {
-    raysum::require_memory(format_args!("{what}"), numbers).map_err(to_python)
+    raysum::system::require_memory(format_args!("{what}"), numbers).map_err(to_python)
 }

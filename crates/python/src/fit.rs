@@ -8,7 +8,9 @@ use crate::model::Model;
 use crate::settings::{Plan, Recipe};
 use crate::threads::pool;
 use pyo3::prelude::*;
-use raysum::{Checkpoint, Dataset, Error, Progress, Result, Stack, StackError};
+use raysum::error::StackError;
+use raysum::progress::Progress;
+use raysum::{Checkpoint, Dataset, Error, Result, Stack};
 use std::path::PathBuf;
 
 /// An evaluation, and the number of its fit among those of a stack.

@@ -8,7 +8,8 @@ use crate::threads::compute;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use raysum::{Component, Dataset, Prediction, Result, Stack};
+use raysum::fitted::Component;
+use raysum::{Dataset, Prediction, Result, Stack};
 use std::path::PathBuf;
 
 /// Rows per thread that are predicted between two checks for signals.

@@ -4,8 +4,10 @@
 use faer::{Accum, Mat, Par, linalg::matmul::matmul};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
+use raysum::fitted::{Hyperparameters, TermHyperparameters};
+use raysum::progress::Progress;
 use raysum::settings::{EngineChoice, Optimizer};
-use raysum::{Config, Dataset, Fit, Hyperparameters, Matrix, Progress, TermHyperparameters};
+use raysum::{Config, Dataset, Fit, Matrix};
 use std::ops::ControlFlow;
 use std::time::Instant;
 

@@ -3,8 +3,9 @@
 
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
+use raysum::progress::Progress;
 use raysum::settings::{EngineChoice, Optimizer};
-use raysum::{Config, Dataset, Fit, Matrix, Progress};
+use raysum::{Config, Dataset, Fit, Matrix};
 use std::ops::ControlFlow;
 use std::time::Instant;
 

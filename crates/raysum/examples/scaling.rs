@@ -6,8 +6,9 @@
 
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
+use raysum::progress::Progress;
 use raysum::settings::Optimizer;
-use raysum::{Config, Dataset, Fit, Matrix, Progress};
+use raysum::{Config, Dataset, Fit, Matrix};
 use std::ops::ControlFlow;
 use std::time::Instant;
 

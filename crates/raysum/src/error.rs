@@ -295,18 +295,18 @@ pub enum Error {
     /// Statistics of rows that were taken for another model.
     #[error("these statistics were taken for another model")]
     NotForThisModel {
-        /// The first of several parts that was, by its place.
-        part: Option<usize>,
+        /// The first of several shards that was, by its place.
+        shard: Option<usize>,
     },
     /// Rows would count twice: a shard is given twice, or was already merged.
     #[error(
-        "the rows of part {part} (counted from 0) are in {} already, and would count twice",
-        .same_as.map_or("the model".into(), |other| format!("part {other}"))
+        "the rows of shard {shard} (counted from 0) are in {} already, and would count twice",
+        .same_as.map_or("the model".into(), |other| format!("shard {other}"))
     )]
-    RepeatedPart {
-        /// The first such part, by its place.
-        part: usize,
-        /// The part of the same call that has the same rows; `None` if the model has them.
+    RepeatedShard {
+        /// The first such shard, by its place.
+        shard: usize,
+        /// The shard of the same call that has the same rows; `None` if the model has them.
         same_as: Option<usize>,
     },
     /// New rows that the features of the model cannot express.

@@ -40,7 +40,7 @@ use training::Training;
 /// let y: Vec<f64> = (0..60).map(|i| x[(i, 0)] - 0.5 * x[(i, 1)]).collect();
 /// let config = Config::default();
 /// let mut evaluations = 0;
-/// let mut count = |_: &raysum::Progress| {
+/// let mut count = |_: &raysum::progress::Progress| {
 ///     evaluations += 1;
 ///     std::ops::ControlFlow::Continue(())
 /// };

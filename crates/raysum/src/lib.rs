@@ -5,7 +5,7 @@ mod checkpoint;
 mod config;
 mod data;
 mod engine;
-mod error;
+pub mod error;
 mod file;
 mod fit;
 mod kernel;
@@ -30,17 +30,25 @@ mod views;
 pub use checkpoint::Checkpoint;
 pub use config::Config;
 pub use data::{Dataset, Labels, Matrix, MatrixRef, RowStore};
-pub use error::{Error, Result, StackError, TermError};
-pub use file::AtomicFile;
-pub use fit::{Fit, Phase, Progress, ProgressFn};
-pub use memory::{available as available_memory, require as require_memory};
-pub use model::{Component, FitReport, Functions, Model, Prediction, Scores};
-pub use online::Part;
-pub use parameters::{Hyperparameters, TermHyperparameters};
+pub use error::{Error, Result};
+pub use fit::Fit;
+pub use model::{Functions, Model, Prediction, Scores};
+pub use online::Shard;
 pub use persist::FORMAT;
-pub use project::Projections;
-pub use scale::Standard;
-pub use stack::{Effort, Intervals, Stack, StackFit, cross_calibrated};
+pub use stack::{Effort, Intervals, Stack, StackFit};
+
+/// What a fitted [`Model`] says about itself.
+pub mod fitted {
+    pub use crate::model::{Component, FitReport};
+    pub use crate::parameters::{Hyperparameters, TermHyperparameters};
+    pub use crate::project::Projections;
+    pub use crate::scale::Standard;
+}
+
+/// What a fit reports while it runs.
+pub mod progress {
+    pub use crate::fit::{Phase, Progress, ProgressFn};
+}
 
 /// What a [`Config`] is made of.
 pub mod settings {
@@ -52,6 +60,12 @@ pub mod settings {
     pub use crate::engine::ski::SkiOptions;
     pub use crate::kernel::{Shape, SubKernel};
     pub use crate::project::Directions;
+}
+
+/// Files that are written whole, and memory: what programs around the library need too.
+pub mod system {
+    pub use crate::file::AtomicFile;
+    pub use crate::memory::{available as available_memory, require as require_memory};
 }
 
 /// Support for fuzzers only.

@@ -1,9 +1,9 @@
 //! Updates after the fit: rows are added or removed exactly, at fixed hyperparameters, from any
 //! number of processes.
 //!
-//! Rows are summarised as a [`Part`], the statistics of a shard: sums over the rows that the
-//! model's features express, and unchanged those few outside. Parts can be computed anywhere and
-//! merged in any order. Sums do not identify their rows, so a part has an identity, and a model
+//! Rows are summarised as a [`Shard`], the statistics of a shard: sums over the rows that the
+//! model's features express, and unchanged those few outside. Shards can be computed anywhere and
+//! merged in any order. Sums do not identify their rows, so a shard has an identity, and a model
 //! records those that were merged: no row counts twice by mistake.
 
 use crate::checkpoint::Fingerprint;
@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 
 /// The statistics of a shard of rows, for [`Model::merge`].
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct Shard {
     /// Of the model it was made for.
     pub(crate) fingerprint: String,
     /// Of the rows it was made of, whatever the model.
@@ -34,7 +34,7 @@ pub struct Part {
     pub(crate) observations: Observations,
 }
 
-impl Part {
+impl Shard {
     /// Number of rows.
     pub fn rows(&self) -> u64 {
         self.statistics.as_ref().map_or(0, |s| s.rows) + self.x.rows() as u64
@@ -52,8 +52,8 @@ impl Model {
     /// where no row was before extend the model's features; the error says if they cannot. If it
     /// fails, the model stays as it was. [`Model::relevance`] stays that of the fit.
     pub fn update(&mut self, data: &Dataset<'_>) -> Result<()> {
-        let part = self.part(data)?;
-        self.take(&[part], Change::Add)
+        let shard = self.shard(data)?;
+        self.take(&[shard], Change::Add)
     }
 
     /// Removes rows that the model was fitted on or updated with.
@@ -70,7 +70,7 @@ impl Model {
             Error::NotPositiveDefinite { .. } => Error::NotTrainingRows { row: None },
             other => other,
         })?;
-        // A part with exactly these rows may be merged again.
+        // A shard with exactly these rows may be merged again.
         if !self.merged.is_empty() {
             let gone = identity(data)?;
             self.merged.retain(|merged| *merged != gone);
@@ -79,7 +79,7 @@ impl Model {
     }
 
     /// Computes the statistics of some rows, for [`Model::merge`] here or in another process.
-    pub fn part(&self, data: &Dataset<'_>) -> Result<Part> {
+    pub fn shard(&self, data: &Dataset<'_>) -> Result<Shard> {
         let x = StandardRows::new(self.check(data.x())?, &self.scaler);
         let observations = self.observations(data)?;
         let rows = Rows { x: &x, observations: &observations };
@@ -90,7 +90,7 @@ impl Model {
             }
             None => (None, (0..x.len()).collect()),
         };
-        Ok(Part {
+        Ok(Shard {
             fingerprint: self.fingerprint(),
             identity: identity(data)?,
             ranges: Standard::ranges(data.x())?,
@@ -101,45 +101,45 @@ impl Model {
         })
     }
 
-    /// Adds the rows of parts that were computed for this model.
+    /// Adds the rows of shards that were computed for this model.
     ///
-    /// Fails with [`Error::RepeatedPart`] if the same rows, in whatever order, come in two of the
-    /// parts, or were already merged, which the model file also records.
-    pub fn merge(&mut self, parts: &[Part]) -> Result<()> {
-        check_repeated(parts, &self.merged)?;
-        self.merge_repeated(parts)
+    /// Fails with [`Error::RepeatedShard`] if the same rows, in whatever order, come in two of the
+    /// shards, or were already merged, which the model file also records.
+    pub fn merge(&mut self, shards: &[Shard]) -> Result<()> {
+        check_repeated(shards, &self.merged)?;
+        self.merge_repeated(shards)
     }
 
-    /// Replaces all rows of the model by those of parts: for hyperparameters that
+    /// Replaces all rows of the model by those of shards: for hyperparameters that
     /// were found on a sample, and statistics of all shards.
     ///
-    /// Fails with [`Error::RepeatedPart`] if the same rows come in two of the parts.
-    pub fn replace(&mut self, parts: &[Part]) -> Result<()> {
-        check_repeated(parts, &[])?;
-        self.replace_repeated(parts)
+    /// Fails with [`Error::RepeatedShard`] if the same rows come in two of the shards.
+    pub fn replace(&mut self, shards: &[Shard]) -> Result<()> {
+        check_repeated(shards, &[])?;
+        self.replace_repeated(shards)
     }
 
     /// Like [`Model::merge`], but repeated rows count every time.
-    pub fn merge_repeated(&mut self, parts: &[Part]) -> Result<()> {
-        self.check_parts(parts)?;
-        self.take(parts, Change::Add)?;
-        self.remember(parts);
+    pub fn merge_repeated(&mut self, shards: &[Shard]) -> Result<()> {
+        self.check_shards(shards)?;
+        self.take(shards, Change::Add)?;
+        self.remember(shards);
         Ok(())
     }
 
     /// Like [`Model::replace`], but repeated rows count every time.
-    pub fn replace_repeated(&mut self, parts: &[Part]) -> Result<()> {
-        self.check_parts(parts)?;
-        self.take(parts, Change::Replace)?;
+    pub fn replace_repeated(&mut self, shards: &[Shard]) -> Result<()> {
+        self.check_shards(shards)?;
+        self.take(shards, Change::Replace)?;
         self.merged.clear();
-        self.remember(parts);
+        self.remember(shards);
         Ok(())
     }
 
-    fn remember(&mut self, parts: &[Part]) {
-        for part in parts {
-            if !self.merged.contains(&part.identity) {
-                self.merged.push(part.identity.clone());
+    fn remember(&mut self, shards: &[Shard]) {
+        for shard in shards {
+            if !self.merged.contains(&shard.identity) {
+                self.merged.push(shard.identity.clone());
             }
         }
     }
@@ -167,40 +167,40 @@ impl Model {
         checksum(&kernels.join("+"), arrays.collect())
     }
 
-    fn check_parts(&self, parts: &[Part]) -> Result<()> {
+    fn check_shards(&self, shards: &[Shard]) -> Result<()> {
         let fingerprint = self.fingerprint();
-        match parts.iter().position(|part| part.fingerprint != fingerprint) {
-            Some(part) => Err(Error::NotForThisModel { part: Some(part) }),
+        match shards.iter().position(|shard| shard.fingerprint != fingerprint) {
+            Some(shard) => Err(Error::NotForThisModel { shard: Some(shard) }),
             None => Ok(()),
         }
     }
 
-    fn take(&mut self, parts: &[Part], change: Change) -> Result<()> {
+    fn take(&mut self, shards: &[Shard], change: Change) -> Result<()> {
         let mut statistics: Option<Statistics> = None;
-        for other in parts.iter().filter_map(|part| part.statistics.as_ref()) {
+        for other in shards.iter().filter_map(|shard| shard.statistics.as_ref()) {
             match &mut statistics {
                 None => statistics = Some(other.clone()),
                 Some(sum) => sum.merge(other)?,
             }
         }
         let mut x = Matrix::zeros(0, self.columns());
-        for part in parts {
-            self.check(&part.x)?;
-            x = x.stacked(&part.x);
+        for shard in shards {
+            self.check(&shard.x)?;
+            x = x.stacked(&shard.x);
         }
         let x = StandardRows::new((&x).into(), &self.scaler);
-        let observations = Observations::joined(parts.iter().map(|part| &part.observations));
+        let observations = Observations::joined(shards.iter().map(|shard| &shard.observations));
         let rows = Rows { x: &x, observations: &observations };
-        let seen = (parts.iter().map(Part::rows).sum(), parts.iter().map(|p| p.jacobian).sum());
+        let seen = (shards.iter().map(Shard::rows).sum(), shards.iter().map(|p| p.jacobian).sum());
         self.change(statistics.as_ref(), &rows, change, seen)?;
-        self.extend_ranges(parts, change);
+        self.extend_ranges(shards, change);
         Ok(())
     }
 
-    /// Takes the rows of parts into what [`Model::extrapolation`] calls the range of the rows.
-    fn extend_ranges(&mut self, parts: &[Part], change: Change) {
-        let all_known = parts.iter().all(|part| part.rows() == 0 || !part.ranges.is_empty());
-        let mut known = parts.iter().filter(|part| !part.ranges.is_empty());
+    /// Takes the rows of shards into what [`Model::extrapolation`] calls the range of the rows.
+    fn extend_ranges(&mut self, shards: &[Shard], change: Change) {
+        let all_known = shards.iter().all(|shard| shard.rows() == 0 || !shard.ranges.is_empty());
+        let mut known = shards.iter().filter(|shard| !shard.ranges.is_empty());
         if change == Change::Replace
             && all_known
             && let Some(first) = known.next()
@@ -209,8 +209,8 @@ impl Model {
                 column.range = column.range.map(|_| *range);
             }
         }
-        for part in known {
-            for (column, range) in self.scaler.x.iter_mut().zip(&part.ranges) {
+        for shard in known {
+            for (column, range) in self.scaler.x.iter_mut().zip(&shard.ranges) {
                 column.extend_range(*range);
             }
         }
@@ -225,7 +225,7 @@ impl Model {
     ) -> Result<()> {
         let (likelihood, posterior) = match (statistics, self.posterior.mergeable()) {
             (Some(statistics), Some(posterior)) => posterior.merge(statistics, rows, change)?,
-            (Some(_), None) => return Err(Error::NotForThisModel { part: None }),
+            (Some(_), None) => return Err(Error::NotForThisModel { shard: None }),
             (None, _) => {
                 let posterior =
                     self.ability(self.posterior.row_changes(), "changes of its rows")?;
@@ -270,18 +270,18 @@ fn mixed(bits: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Fails if a part has the rows of another one, or rows that are known already. Parts without rows
+/// Fails if a shard has the rows of another one, or rows that are known already. Shards without rows
 /// are all equal, and harmless.
-fn check_repeated(parts: &[Part], known: &[String]) -> Result<()> {
+fn check_repeated(shards: &[Shard], known: &[String]) -> Result<()> {
     let known: HashSet<&str> = known.iter().map(String::as_str).collect();
     let mut seen: HashMap<&str, usize> = HashMap::new();
-    for (index, part) in parts.iter().enumerate().filter(|(_, part)| part.rows() > 0) {
-        let identity = part.identity.as_str();
+    for (index, shard) in shards.iter().enumerate().filter(|(_, shard)| shard.rows() > 0) {
+        let identity = shard.identity.as_str();
         if known.contains(identity) {
-            return Err(Error::RepeatedPart { part: index, same_as: None });
+            return Err(Error::RepeatedShard { shard: index, same_as: None });
         }
         if let Some(other) = seen.insert(identity, index) {
-            return Err(Error::RepeatedPart { part: index, same_as: Some(other) });
+            return Err(Error::RepeatedShard { shard: index, same_as: Some(other) });
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 mod container;
 mod format2;
-mod parts;
+mod shards;
 mod stacks;
 
 use crate::config::Config;
@@ -27,7 +27,7 @@ pub const FORMAT: u64 = 5;
 const OLDEST_FORMAT: u64 = 2;
 /// Kinds of files.
 const MODEL: &str = "model";
-const PART: &str = "part";
+const SHARD: &str = "part";
 
 const PROJECTIONS: &str = "projections";
 const POSTERIOR: &str = "posterior.";

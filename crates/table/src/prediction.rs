@@ -10,8 +10,9 @@ use crate::report::EncodeReport;
 use crate::source::ChunkSource;
 use anyhow::Result;
 use raysum::Labels;
+use raysum::fitted::Standard;
 use raysum::schema::{Feature, FeatureKind, LabelColumn, NumberFormat, Schema};
-use raysum::{Matrix, Model, Standard};
+use raysum::{Matrix, Model};
 use std::ops::Range;
 
 /// Some rows to predict.

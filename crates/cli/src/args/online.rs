@@ -67,15 +67,15 @@ pub(crate) struct MergeArgs {
 
     /// Files saved by `raysum stats`
     #[arg(required = true, value_parser = file())]
-    pub(crate) parts: Vec<PathBuf>,
+    pub(crate) shards: Vec<PathBuf>,
 
     /// Where to save the new model
     #[arg(long, short, value_name = "FILE", value_parser = model_file())]
     pub(crate) output: PathBuf,
 
     /// Drop the rows that the model was fitted on, if it was fitted on a sample of the shards
-    #[arg(long)]
-    pub(crate) only_parts: bool,
+    #[arg(long, alias = "only-parts")]
+    pub(crate) only_shards: bool,
 
     /// Count repeated rows every time. Without it a shard that is given twice, or was already merged
     /// into the model, is an error

@@ -8,8 +8,10 @@ use crate::splits::{self, Split};
 use crate::{output, style, tables};
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
+use raysum::fitted::Standard;
 use raysum::limits::MAX_DENSE_ROWS;
-use raysum::{Intervals, Prediction, Scores, Stack, StackFit, Standard, available_memory};
+use raysum::system::available_memory;
+use raysum::{Intervals, Prediction, Scores, Stack, StackFit};
 use raysum_table::{TrainingTable, target_names};
 use serde_json::{Value, json};
 use std::sync::Mutex;
@@ -132,7 +134,7 @@ fn cross_validate(
 /// Calibrates the predictions of each fold by the errors of the others.
 fn calibrate(folds: &mut [FoldResult]) -> Result<()> {
     let each = folds.iter().map(|fold| (fold.truth.clone(), fold.prediction.clone()));
-    let calibrated = raysum::cross_calibrated(each.collect())?;
+    let calibrated = raysum::stack::cross_calibrated(each.collect())?;
     for (fold, prediction) in folds.iter_mut().zip(calibrated) {
         fold.prediction = prediction;
         fold.score()?;

@@ -4,8 +4,9 @@ use crate::args::{AUTO, InspectArgs};
 use crate::program::Voice;
 use crate::{describe, held_out, output, style};
 use anyhow::Result;
+use raysum::fitted::{Projections, TermHyperparameters};
 use raysum::settings::{LengthScales, Shape};
-use raysum::{Model, Projections, Stack, TermHyperparameters};
+use raysum::{Model, Stack};
 use serde_json::{Value, json};
 
 /// Probabilities of intervals whose calibration is shown.

@@ -4,7 +4,7 @@ use crate::args::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
 use crate::program::Voice;
 use crate::{interrupt, output, tables};
 use anyhow::{Context, Result, anyhow, ensure};
-use raysum::{Error, Part, Stack};
+use raysum::{Error, Shard, Stack};
 use raysum_table::TrainingTable;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -29,13 +29,13 @@ pub(super) fn update(args: &UpdateArgs, voice: Voice) -> Result<()> {
 pub(super) fn stats(args: &StatsArgs, voice: Voice) -> Result<()> {
     output::check(&args.output, args.rows.tables().chain([args.rows.model.as_path()]))?;
     let (stacks, table) = read(&args.rows, voice)?;
-    let mut parts = Vec::with_capacity(stacks.len());
+    let mut shards = Vec::with_capacity(stacks.len());
     for (k, stack) in stacks.iter().enumerate() {
         let model = stack.require_single(SHARDS)?;
-        parts.push(model.part(&table.labels.dataset(&table, k..k + 1)?)?);
+        shards.push(model.shard(&table.labels.dataset(&table, k..k + 1)?)?);
     }
-    interrupt::whole(|| Part::save_all(&parts, &args.output))?;
-    let beyond = parts.iter().map(Part::rows_beyond).max().unwrap_or(0);
+    interrupt::whole(|| Shard::save_all(&shards, &args.output))?;
+    let beyond = shards.iter().map(Shard::rows_beyond).max().unwrap_or(0);
     let to = args.output.display();
     if voice.json {
         let line =
@@ -49,28 +49,28 @@ pub(super) fn stats(args: &StatsArgs, voice: Voice) -> Result<()> {
 }
 
 pub(super) fn merge(args: &MergeArgs, voice: Voice) -> Result<()> {
-    let inputs = args.parts.iter().chain([&args.model]);
+    let inputs = args.shards.iter().chain([&args.model]);
     output::check(&args.output, inputs.map(PathBuf::as_path))?;
     let mut stacks = Stack::load_all(&args.model)?;
-    let mut by_target: Vec<Vec<Part>> = vec![Vec::new(); stacks.len()];
+    let mut by_target: Vec<Vec<Shard>> = vec![Vec::new(); stacks.len()];
     let mut rows = 0;
-    for path in &args.parts {
-        let parts = Part::load_all(path)?;
-        let (found, expected) = (parts.len(), stacks.len());
+    for path in &args.shards {
+        let shards = Shard::load_all(path)?;
+        let (found, expected) = (shards.len(), stacks.len());
         let path = path.display();
         ensure!(found == expected, "{path}: {found} targets, but the model has {expected}");
-        rows += parts.first().map_or(0, Part::rows) as usize;
-        by_target.iter_mut().zip(parts).for_each(|(own, part)| own.push(part));
+        rows += shards.first().map_or(0, Shard::rows) as usize;
+        by_target.iter_mut().zip(shards).for_each(|(own, shard)| own.push(shard));
     }
-    for (stack, parts) in stacks.iter_mut().zip(&by_target) {
+    for (stack, shards) in stacks.iter_mut().zip(&by_target) {
         let model = stack.require_single_mut(SHARDS)?;
-        let merged = match (args.only_parts, args.allow_duplicates) {
-            (false, false) => model.merge(parts),
-            (false, true) => model.merge_repeated(parts),
-            (true, false) => model.replace(parts),
-            (true, true) => model.replace_repeated(parts),
+        let merged = match (args.only_shards, args.allow_duplicates) {
+            (false, false) => model.merge(shards),
+            (false, true) => model.merge_repeated(shards),
+            (true, false) => model.replace(shards),
+            (true, true) => model.replace_repeated(shards),
         };
-        merged.map_err(|error| by_name(error, &args.parts))?;
+        merged.map_err(|error| by_name(error, &args.shards))?;
     }
     save(&stacks, &args.output, voice, "rows_added", rows)
 }
@@ -78,13 +78,15 @@ pub(super) fn merge(args: &MergeArgs, voice: Voice) -> Result<()> {
 /// An error about one of several shards, with the names of their files.
 fn by_name(error: Error, files: &[PathBuf]) -> anyhow::Error {
     match error {
-        Error::NotForThisModel { part: Some(part) } => {
-            anyhow!(error).context(files[part].display().to_string())
+        Error::NotForThisModel { shard: Some(shard) } => {
+            anyhow!(error).context(files[shard].display().to_string())
         }
-        Error::RepeatedPart { part, same_as } => {
-            let file = files[part].display();
+        Error::RepeatedShard { shard, same_as } => {
+            let file = files[shard].display();
             let why = match same_as {
-                Some(other) if files[other] == files[part] => "the file is given twice".to_string(),
+                Some(other) if files[other] == files[shard] => {
+                    "the file is given twice".to_string()
+                }
                 Some(other) => format!("they are in {} too", files[other].display()),
                 None => "they are in the model already".to_string(),
             };

@@ -60,14 +60,14 @@ fn shards_are_merged_in_any_order() {
     let said = folder.stdout("stats m.raysum a.csv -o a.part");
     assert_eq!(said, "40 rows, 0 of them kept whole; saved to a.part\n");
     folder.stdout("stats m.raysum b.csv -o b.part");
-    let said = folder.stdout("merge m.raysum b.part a.part --only-parts -o merged.raysum");
+    let said = folder.stdout("merge m.raysum b.part a.part --only-shards -o merged.raysum");
     assert_eq!(said, "90 rows taken in, 90 in all; saved to merged.raysum\n");
     let expected = folder.stdout("predict m.raysum t.csv");
     assert!(difference(&folder.stdout("predict merged.raysum t.csv"), &expected) < 1e-8);
     let said = folder.stdout("merge m.raysum a.part -o twice.raysum --json");
     assert!(said.contains(r#""rows_added":40"#) && said.contains(r#""n":130"#), "{said}");
     // Statistics are not a model, a model is not statistics, and statistics belong to their model.
-    folder.run("predict a.part t.csv").failed(1, "it holds a part");
+    folder.run("predict a.part t.csv").failed(1, "it holds a shard");
     folder.run("merge m.raysum m.raysum -o x").failed(1, "it holds a model");
     folder.stdout(&format!(
         "fit a.csv {ONE} -m dpa-ard --engine weight --held-out no -o other.raysum"
@@ -179,7 +179,7 @@ fn a_shard_counts_once() {
             "copy.part: its rows would count twice: they are in a.part too; leave",
         ),
         (
-            "a.part a.part --only-parts",
+            "a.part a.part --only-shards",
             "a.part: its rows would count twice: the file is given twice; leave",
         ),
     ] {
@@ -199,8 +199,8 @@ fn a_shard_counts_once() {
     folder.run("merge two.raysum a.part -o x.raysum").failed(1, says);
     let said = folder.stdout("merge two.raysum a.part --allow-duplicates -o x.raysum");
     assert_eq!(said, "20 rows taken in, 110 in all; saved to x.raysum\n");
-    let said = folder.stdout("merge m.raysum a.part a.part --only-parts --allow-duplicates -o y");
+    let said = folder.stdout("merge m.raysum a.part a.part --only-shards --allow-duplicates -o y");
     assert_eq!(said, "40 rows taken in, 40 in all; saved to y\n");
     // A shard may be merged again if it replaces everything.
-    folder.stdout("merge two.raysum a.part --only-parts -o z.raysum");
+    folder.stdout("merge two.raysum a.part --only-shards -o z.raysum");
 }

@@ -218,7 +218,7 @@ mod tests {
             assert_unread(model.joint(&stored), name);
             assert_unread(model.extrapolation(&stored), name);
             assert_unread(model.leave_one_out(&data), name);
-            assert_unread(model.part(&data), name);
+            assert_unread(model.shard(&data), name);
             assert_unread(model.update(&data), name);
             assert_unread(model.remove(&data), name);
             // A failure does not outlive its cause.

@@ -72,10 +72,10 @@ fn what_an_engine_cannot_do_is_an_error_that_names_it() {
         assert_eq!(answer.unwrap_err().to_string(), expected);
     }
     // Sums of rows that another engine made are no use.
-    let part = crate::Part {
-        fingerprint: model.part(&data).unwrap().fingerprint,
-        ..whole.part(&data).unwrap()
+    let shard = crate::Shard {
+        fingerprint: model.shard(&data).unwrap().fingerprint,
+        ..whole.shard(&data).unwrap()
     };
-    assert!(part.statistics.is_some());
-    assert!(matches!(model.merge(&[part]), Err(Error::NotForThisModel { part: None })));
+    assert!(shard.statistics.is_some());
+    assert!(matches!(model.merge(&[shard]), Err(Error::NotForThisModel { shard: None })));
 }

@@ -47,6 +47,10 @@ impl Problem {
             Problem::Format(found) => {
                 Error::FormatVersion { path, found, oldest: OLDEST_FORMAT, newest: FORMAT }
             }
+            // Files have called a shard a part since before it had its name.
+            Problem::Kind(found) if found == super::SHARD => {
+                Error::OtherFile { path, found: "shard".into() }
+            }
             Problem::Kind(found) => Error::OtherFile { path, found },
             Problem::Damaged(detail) => Error::Damaged { path, detail },
         }

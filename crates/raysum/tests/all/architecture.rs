@@ -263,6 +263,22 @@ fn declarations_are_seen() {
     assert_eq!(declared("let structure = 1;"), None);
 }
 
+/// What a program finds without looking further. The rest is in modules by purpose.
+#[test]
+fn the_root_has_few_types() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs");
+    let text = std::fs::read_to_string(root).unwrap();
+    let exported = text.lines().filter_map(|line| line.strip_prefix("pub use "));
+    let names: Vec<String> = exported.flat_map(exported_names).collect();
+    assert!((10..=20).contains(&names.len()), "{names:?}");
+}
+
+/// The names that a line such as `data::{Matrix, Dataset};` brings.
+fn exported_names(line: &str) -> Vec<String> {
+    let names = line.rsplit("::").next().unwrap().trim_matches(['{', '}', ';']);
+    names.split(',').map(|name| name.trim().to_string()).collect()
+}
+
 #[test]
 fn files_say_what_they_are_for_and_stay_short() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

@@ -8,7 +8,7 @@ use raysum::schema::{
     DateOrder, DecimalMark, Feature, FeatureKind, Grouping, LabelColumn, NumberFormat, Schema,
 };
 use raysum::settings::{ColumnsScale, EngineChoice, Noise, SkiOptions, TargetScale};
-use raysum::{Config, Dataset, Effort, Error, FORMAT, Fit, Matrix, Model, Part, Stack, StackFit};
+use raysum::{Config, Dataset, Effort, Error, FORMAT, Fit, Matrix, Model, Shard, Stack, StackFit};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -219,24 +219,24 @@ fn files_of_every_format_predict_what_they_did() {
     }
 }
 
-/// A shard's file from before parts had an identity, and the model that it was taken for.
+/// A shard's file from before shards had an identity, and the model that it was taken for.
 #[test]
-fn parts_of_every_format_are_merged_once() {
+fn shards_of_every_format_are_merged_once() {
     let folder = folder(2).join("shard");
     let mut model = Model::load(folder.join("model.raysum")).unwrap();
-    let parts = Part::load_all(folder.join("rows.part")).unwrap();
-    assert_eq!((parts.len(), parts[0].rows()), (1, 10));
-    let twice = [parts[0].clone(), parts[0].clone()];
+    let shards = Shard::load_all(folder.join("rows.part")).unwrap();
+    assert_eq!((shards.len(), shards[0].rows()), (1, 10));
+    let twice = [shards[0].clone(), shards[0].clone()];
     let e = model.merge(&twice).unwrap_err();
-    assert!(matches!(e, Error::RepeatedPart { part: 1, same_as: Some(0) }), "{e}");
-    model.merge(&parts).unwrap();
+    assert!(matches!(e, Error::RepeatedShard { shard: 1, same_as: Some(0) }), "{e}");
+    model.merge(&shards).unwrap();
     let x = Matrix::from_row_major(1, 2, vec![0.040_693, 0.220_306]).unwrap();
     let p = model.predict(&x).unwrap();
     let expected = json!([0.177_018_652_442_972_2, 0.061_534_724_353_910_67]);
     same(&json!([p.mean[0], p.std()[0]]), &expected, "shard");
     let mut model = Model::from_bytes(&Model::to_bytes([&model]).unwrap()).unwrap().remove(0);
-    let e = model.merge(&parts).unwrap_err();
-    assert!(matches!(e, Error::RepeatedPart { part: 0, same_as: None }), "{e}");
+    let e = model.merge(&shards).unwrap_err();
+    assert!(matches!(e, Error::RepeatedShard { shard: 0, same_as: None }), "{e}");
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! Drawn functions have the law they claim, and are functions: one value per point, for good.
 
 use crate::common::{normals, with};
+use raysum::fitted::{Hyperparameters, TermHyperparameters};
 use raysum::settings::{EngineChoice, SubKernel};
-use raysum::{
-    Config, Dataset, Fit, Functions, Hyperparameters, Matrix, Model, TermHyperparameters,
-};
+use raysum::{Config, Dataset, Fit, Functions, Matrix, Model};
 
 const ENGINES: [EngineChoice; 3] = [EngineChoice::Dense, EngineChoice::Weight, EngineChoice::Ski];
 

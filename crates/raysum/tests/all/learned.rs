@@ -1,7 +1,8 @@
 //! Learned directions: found where the data has them, and harmless where it has none.
 
 use crate::common::{normals, with};
-use raysum::{Config, Dataset, Fit, Matrix, Model, Projections};
+use raysum::fitted::Projections;
+use raysum::{Config, Dataset, Fit, Matrix, Model};
 
 const COLUMNS: usize = 8;
 

@@ -241,7 +241,7 @@ fn a_file_larger_than_memory_is_not_read() {
     let e = Model::load(&path).unwrap_err();
     assert!(matches!(e, Error::OutOfMemory { .. }), "{e}");
     assert!(e.to_string().starts_with(&format!("reading {} would take", path.display())), "{e}");
-    let e = raysum::Part::load_all(&path).unwrap_err();
+    let e = raysum::Shard::load_all(&path).unwrap_err();
     assert!(matches!(e, Error::OutOfMemory { .. }), "{e}");
 }
 

@@ -4,7 +4,7 @@ use crate::common::{normals, with};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use raysum::settings::EngineChoice;
-use raysum::{Config, Dataset, Error, Fit, Matrix, Model, Part, Prediction};
+use raysum::{Config, Dataset, Error, Fit, Matrix, Model, Prediction, Shard};
 
 const COLUMNS: usize = 3;
 const ROWS: usize = 120;
@@ -90,16 +90,16 @@ proptest! {
         }
         prop_assert!(difference(&model, &whole, &new) < 1e-9);
         prop_assert!((model.log_marginal_likelihood() - whole.log_marginal_likelihood()).abs() < 1e-6);
-        // Parts of all shards in place of everything.
-        let parts: Vec<Part> = shards.iter().rev().map(|s| whole.part(&s.set()).unwrap()).collect();
+        // The statistics of all shards in place of everything.
+        let taken: Vec<Shard> = shards.iter().rev().map(|s| whole.shard(&s.set()).unwrap()).collect();
         let mut merged = fitted(engine, &all);
-        merged.replace(&parts).unwrap();
+        merged.replace(&taken).unwrap();
         prop_assert!(difference(&merged, &whole, &new) < 1e-9);
         // A model without a shard equals a fit without it, at the same hyperparameters and scales.
         let mut less = fitted(engine, &all);
         less.remove(&shards[0].set()).unwrap();
         let mut only = fitted(engine, &all);
-        only.replace(&parts[..3]).unwrap();
+        only.replace(&taken[..3]).unwrap();
         prop_assert!(difference(&less, &only, &new) < 1e-9);
     }
 }
@@ -116,8 +116,8 @@ fn rows_where_none_was_before_are_answered_as_a_refit_answers_them() {
     let mut dense =
         Fit::new(&config(EngineChoice::Dense)).condition(&seen.set(), &h).unwrap().remove(0);
     let features = weight.features().unwrap();
-    let part = weight.part(&beyond.set()).unwrap();
-    assert!(part.rows() == 40 && part.rows_beyond() > 20);
+    let shard = weight.shard(&beyond.set()).unwrap();
+    assert!(shard.rows() == 40 && shard.rows_beyond() > 20);
     for model in [&mut weight, &mut dense] {
         model.update(&beyond.set()).unwrap();
         assert_eq!(model.report().rows, 240);
@@ -146,38 +146,38 @@ fn more_rows_from_the_same_place_equal_a_refit() {
         let (few, h) = (all.gather(&few), model.hyperparameters().clone());
         let mut whole =
             Fit::new(&config(EngineChoice::Dense)).condition(&few.set(), &h).unwrap().remove(0);
-        let part = whole.part(&all.set()).unwrap();
-        whole.replace(&[part]).unwrap();
+        let shard = whole.shard(&all.set()).unwrap();
+        whole.replace(&[shard]).unwrap();
         let gap = difference(&model, &whole, &rows(6, 40).0);
         assert!(gap < tolerance, "{engine:?}: {gap}");
     }
 }
 
 #[test]
-fn parts_go_through_files_and_know_their_model() {
+fn shards_go_through_files_and_know_their_model() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("part");
+    let path = folder.path().join("shard");
     for engine in [EngineChoice::Dense, EngineChoice::Weight] {
         let data = Data::new(7, 80);
         let mut model = fitted(engine, &data);
         let mut more = Data::new(8, 30);
         more.x.row_mut(0)[0] = 40.0;
-        let part = model.part(&more.set()).unwrap();
-        Part::save_all(&[part], &path).unwrap();
-        let [back] = &Part::load_all(&path).unwrap()[..] else { panic!("one part") };
+        let shard = model.shard(&more.set()).unwrap();
+        Shard::save_all(&[shard], &path).unwrap();
+        let [back] = &Shard::load_all(&path).unwrap()[..] else { panic!("one shard") };
         assert_eq!(back.rows(), 30);
         let mut other = fitted(engine, &more);
         let back = std::slice::from_ref(back);
-        assert!(matches!(other.merge(back), Err(Error::NotForThisModel { part: Some(0) })));
+        assert!(matches!(other.merge(back), Err(Error::NotForThisModel { shard: Some(0) })));
         let e = Model::load(&path).unwrap_err().to_string();
-        assert!(e.ends_with("this is a raysum file, but it holds a part"), "{e}");
+        assert!(e.ends_with("this is a raysum file, but it holds a shard"), "{e}");
         let mut again = fitted(engine, &data);
         again.merge(back).unwrap();
         model.update(&more.set()).unwrap();
         assert!(difference(&model, &again, &data.x) < 1e-12);
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-        assert!(Part::load_all(&path).is_err());
+        assert!(Shard::load_all(&path).is_err());
         // An updated model is saved and loaded like any other.
         model.save(&path).unwrap();
         assert!(difference(&Model::load(&path).unwrap(), &model, &data.x) < 1e-12);
@@ -257,34 +257,34 @@ fn no_row_counts_twice_by_mistake() {
         let data = Data::new(14, 80);
         let mut model = fitted(engine, &data);
         let (a, b) = (Data::new(15, 30), Data::new(16, 30));
-        let part = |model: &Model, data: &Data| model.part(&data.set()).unwrap();
-        let (one, two) = (part(&model, &a), part(&model, &b));
+        let shard = |model: &Model, data: &Data| model.shard(&data.set()).unwrap();
+        let (one, two) = (shard(&model, &a), shard(&model, &b));
         // The order of the rows does not make other rows of them.
-        let shuffled = part(&model, &a.gather(&(0..30).map(|i| i * 7 % 30).collect::<Vec<_>>()));
-        for parts in [[&one, &two, &one], [&two, &one, &shuffled]] {
-            let parts: Vec<Part> = parts.into_iter().cloned().collect();
+        let shuffled = shard(&model, &a.gather(&(0..30).map(|i| i * 7 % 30).collect::<Vec<_>>()));
+        for shards in [[&one, &two, &one], [&two, &one, &shuffled]] {
+            let shards: Vec<Shard> = shards.into_iter().cloned().collect();
             for merge in [Model::merge, Model::replace] {
-                let e = merge(&mut model, &parts).unwrap_err();
-                assert!(matches!(e, Error::RepeatedPart { part: 2, same_as: Some(_) }), "{e}");
+                let e = merge(&mut model, &shards).unwrap_err();
+                assert!(matches!(e, Error::RepeatedShard { shard: 2, same_as: Some(_) }), "{e}");
             }
         }
         assert_eq!(model.report().rows, 80);
         model.merge(&[two.clone(), one.clone()]).unwrap();
         assert_eq!(model.report().rows, 140);
         let e = model.merge(std::slice::from_ref(&one)).unwrap_err();
-        assert!(matches!(e, Error::RepeatedPart { part: 0, same_as: None }), "{e}");
-        let says = "the rows of part 0 (counted from 0) are in the model already";
+        assert!(matches!(e, Error::RepeatedShard { shard: 0, same_as: None }), "{e}");
+        let says = "the rows of shard 0 (counted from 0) are in the model already";
         assert!(e.to_string().starts_with(says), "{e}");
-        // It is remembered in the file, and through further rows and parts of other kinds.
+        // It is remembered in the file, and through further rows and shards of other kinds.
         let back = |model: &Model| Model::from_bytes(&Model::to_bytes([model]).unwrap()).unwrap();
         let mut later = back(&model).pop().unwrap();
         later.update(&Data::new(17, 5).set()).unwrap();
-        let again = part(&later, &a);
-        assert!(matches!(later.merge(&[again]), Err(Error::RepeatedPart { part: 0, .. })));
+        let again = shard(&later, &a);
+        assert!(matches!(later.merge(&[again]), Err(Error::RepeatedShard { shard: 0, .. })));
         // What was taken out may come again, and what is meant to count twice does.
         model.remove(&a.set()).unwrap();
-        // Features may have been added for the rows, so parts are made for the model as it is now.
-        let (one, two) = (part(&model, &a), part(&model, &b));
+        // Features may have been added for the rows, so shards are made for the model as it is now.
+        let (one, two) = (shard(&model, &a), shard(&model, &b));
         model.merge(std::slice::from_ref(&one)).unwrap();
         model.merge_repeated(&[one.clone(), one.clone()]).unwrap();
         assert_eq!(model.report().rows, 200);
@@ -292,19 +292,19 @@ fn no_row_counts_twice_by_mistake() {
         assert_eq!(model.report().rows, 60);
         // All that was there before has gone.
         model.merge(&[one]).unwrap();
-        assert!(matches!(model.merge(&[two]), Err(Error::RepeatedPart { same_as: None, .. })));
+        assert!(matches!(model.merge(&[two]), Err(Error::RepeatedShard { same_as: None, .. })));
     }
 }
 
 #[test]
 fn rows_that_are_merged_in_two_states_of_a_model_are_known() {
-    // New rows extend the features, so that parts have to be made anew; the rows are the same.
+    // New rows extend the features, so that shards have to be made anew; the rows are the same.
     let mut far = Data::new(19, 20);
     (0..20).for_each(|i| far.x.row_mut(i).iter_mut().for_each(|v| *v += 9.0));
     let mut model = fitted(EngineChoice::Weight, &Data::new(18, 100));
-    let part = model.part(&far.set()).unwrap();
-    model.merge(std::slice::from_ref(&part)).unwrap();
-    assert!(matches!(model.merge(&[part]), Err(Error::RepeatedPart { part: 0, same_as: None })));
-    let again = model.part(&far.set()).unwrap();
-    assert!(matches!(model.merge(&[again]), Err(Error::RepeatedPart { part: 0, same_as: None })));
+    let shard = model.shard(&far.set()).unwrap();
+    model.merge(std::slice::from_ref(&shard)).unwrap();
+    assert!(matches!(model.merge(&[shard]), Err(Error::RepeatedShard { shard: 0, same_as: None })));
+    let again = model.shard(&far.set()).unwrap();
+    assert!(matches!(model.merge(&[again]), Err(Error::RepeatedShard { shard: 0, same_as: None })));
 }

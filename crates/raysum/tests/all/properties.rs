@@ -3,10 +3,9 @@
 use crate::common::with;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use raysum::fitted::{Hyperparameters, Projections, TermHyperparameters};
 use raysum::settings::{Directions, SubKernel};
-use raysum::{
-    Config, Dataset, Error, Fit, Hyperparameters, Matrix, Model, Projections, TermHyperparameters,
-};
+use raysum::{Config, Dataset, Error, Fit, Matrix, Model};
 
 /// A small data set with values drawn by proptest.
 fn rows(n: usize, d: usize) -> impl Strategy<Value = (Matrix, Vec<f64>)> {

@@ -2,11 +2,10 @@
 //! known noise, checkpoints, and the same bits on any number of threads.
 
 use crate::common::{normals, with};
+use raysum::error::StackError;
 use raysum::metrics::rmse;
 use raysum::settings::EngineChoice;
-use raysum::{
-    Checkpoint, Config, Dataset, Effort, Error, Intervals, Matrix, Stack, StackError, StackFit,
-};
+use raysum::{Checkpoint, Config, Dataset, Effort, Error, Intervals, Matrix, Stack, StackFit};
 use std::ops::ControlFlow;
 use std::path::Path;
 

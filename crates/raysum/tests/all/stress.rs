@@ -2,8 +2,9 @@
 
 use crate::common::{normals, with};
 use proptest::prelude::*;
+use raysum::fitted::Projections;
 use raysum::metrics::{coverage, rmse};
-use raysum::{Config, Dataset, Error, Fit, Matrix, Model, Projections};
+use raysum::{Config, Dataset, Error, Fit, Matrix, Model};
 
 fn preset(name: &str) -> Config {
     Config::preset(name).unwrap()

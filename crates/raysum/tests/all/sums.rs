@@ -177,7 +177,7 @@ fn shards_of_a_sum_are_the_whole() {
     let parts: Vec<_> = [0, 100, 200]
         .map(|from| {
             let (x, y) = rows(from);
-            whole.part(&Dataset::new(&x, &y).unwrap()).unwrap()
+            whole.shard(&Dataset::new(&x, &y).unwrap()).unwrap()
         })
         .into();
     merged.replace(&parts).unwrap();

@@ -150,7 +150,7 @@ fn updates_merges_and_files_keep_the_scale_and_its_likelihood() {
         let rest = x.gather(&(0..100).collect::<Vec<_>>());
         let lost = model.log_marginal_likelihood() - fewer.log_marginal_likelihood();
         assert!(lost.abs() > 1.0, "{lost}");
-        let statistics = fewer.part(&part).unwrap();
+        let statistics = fewer.shard(&part).unwrap();
         let mut merged = fewer.clone();
         merged.merge(&[statistics]).unwrap();
         fewer.update(&part).unwrap();

@@ -91,7 +91,7 @@ fn files_updates_and_draws_keep_the_levels() {
         let some = Dataset::new(&x_some, y_some).unwrap();
         let mut changed = loaded.clone();
         changed.remove(&some).unwrap();
-        let part = changed.part(&some).unwrap();
+        let part = changed.shard(&some).unwrap();
         changed.merge(&[part]).unwrap();
         let gap = changed.log_marginal_likelihood() - model.log_marginal_likelihood();
         assert!(gap.abs() < 1e-6, "{gap}");
@@ -101,7 +101,7 @@ fn files_updates_and_draws_keep_the_levels() {
         let p = model.predict(&ends).unwrap();
         for i in 0..2 {
             let values: Vec<f64> = (0..drawn.rows()).map(|s| drawn[(s, i)]).collect();
-            let spread = raysum::Standard::of(&values).std;
+            let spread = raysum::fitted::Standard::of(&values).std;
             assert!((spread / p.std()[i] - 1.0).abs() < 0.05, "{spread} and {:?}", p.std());
         }
         assert!(p.std()[1] > 2.0 * p.std()[0]);
@@ -155,7 +155,7 @@ fn few_rows_several_targets_and_weights_are_fine() {
 fn progress_covers_all_three_searches() {
     let (x, y) = table(200, 1, growing);
     let mut shares = Vec::new();
-    let mut progress = |p: &raysum::Progress| {
+    let mut progress = |p: &raysum::progress::Progress| {
         shares.push(p.done);
         std::ops::ControlFlow::Continue(())
     };

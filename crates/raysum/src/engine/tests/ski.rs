@@ -284,7 +284,7 @@ fn rows_cannot_be_added_but_replaced() {
     assert!(matches!(model.update(&data), Err(Error::RowsNotKept)));
     let some: Vec<usize> = (0..150).collect();
     let (x, y) = (case.x.gather(&some), &case.y[..150]);
-    let part = model.part(&Dataset::new(&x, y).unwrap()).unwrap();
+    let part = model.shard(&Dataset::new(&x, y).unwrap()).unwrap();
     model.replace(&[part]).unwrap();
     assert_eq!(model.report().rows, 150);
     let fresh = Fit::new(&config).condition(&data, model.hyperparameters()).unwrap().remove(0);

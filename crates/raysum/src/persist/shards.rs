@@ -1,17 +1,17 @@
 //! Reads and writes statistics of shards.
 
 use super::container::{self, Problem};
-use super::{PART, of_target, packed};
+use super::{SHARD, of_target, packed};
 use crate::data::{Labels, Matrix};
 use crate::engine::{Observations, Statistics, Tensor};
 use crate::error::Result;
 use crate::file::checksum;
-use crate::online::Part;
+use crate::online::Shard;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 #[derive(Serialize, Deserialize)]
-struct PartMetadata {
+struct ShardMetadata {
     fingerprint: String,
     /// Files of earlier versions have none.
     identity: Option<String>,
@@ -21,26 +21,26 @@ struct PartMetadata {
     jacobian: f64,
 }
 
-impl Part {
-    /// Writes parts, one per target, to one file, atomically.
-    pub fn save_all(parts: &[Part], path: impl AsRef<Path>) -> Result<()> {
-        let metadata = |part: &Part| PartMetadata {
-            fingerprint: part.fingerprint.clone(),
-            identity: Some(part.identity.clone()),
-            ranges: part.ranges.clone(),
-            jacobian: part.jacobian,
+impl Shard {
+    /// Writes shards, one per target, to one file, atomically.
+    pub fn save_all(shards: &[Shard], path: impl AsRef<Path>) -> Result<()> {
+        let metadata = |shard: &Shard| ShardMetadata {
+            fingerprint: shard.fingerprint.clone(),
+            identity: Some(shard.identity.clone()),
+            ranges: shard.ranges.clone(),
+            jacobian: shard.jacobian,
         };
-        let metadata: Vec<PartMetadata> = parts.iter().map(metadata).collect();
-        let tensors = packed(parts.iter().map(Part::tensors));
-        container::write(path.as_ref(), PART, &metadata, tensors)
+        let metadata: Vec<ShardMetadata> = shards.iter().map(metadata).collect();
+        let tensors = packed(shards.iter().map(Shard::tensors));
+        container::write(path.as_ref(), SHARD, &metadata, tensors)
     }
 
-    /// Reads the parts written by [`Part::save_all`].
+    /// Reads the shards written by [`Shard::save_all`].
     pub fn load_all(path: impl AsRef<Path>) -> Result<Vec<Self>> {
-        container::read(path.as_ref(), PART, |all: Vec<PartMetadata>, tensors| {
+        container::read(path.as_ref(), SHARD, |all: Vec<ShardMetadata>, tensors| {
             let several = all.into_iter().enumerate();
-            let read = |(k, metadata)| read_part(metadata, &of_target(&tensors, k));
-            several.map(|part| read(part).map_err(Problem::Damaged)).collect()
+            let read = |(k, metadata)| read_shard(metadata, &of_target(&tensors, k));
+            several.map(|shard| read(shard).map_err(Problem::Damaged)).collect()
         })
     }
 
@@ -57,7 +57,7 @@ impl Part {
     }
 }
 
-fn read_part(metadata: PartMetadata, tensors: &[Tensor]) -> std::result::Result<Part, String> {
+fn read_shard(metadata: ShardMetadata, tensors: &[Tensor]) -> std::result::Result<Shard, String> {
     let x = Tensor::find(tensors, "x")?;
     let &[n, columns] = x.shape.as_slice() else {
         return Err("array 'x' is not a matrix".into());
@@ -79,7 +79,7 @@ fn read_part(metadata: PartMetadata, tensors: &[Tensor]) -> std::result::Result<
         return Err("a weight or a noise is out of range".into());
     }
     let statistics = there("gram").map(|_| Statistics::from_tensors(tensors)).transpose()?;
-    let PartMetadata { fingerprint, identity, ranges, jacobian } = metadata;
+    let ShardMetadata { fingerprint, identity, ranges, jacobian } = metadata;
     let in_order = |(low, high): &(f64, f64)| low <= high;
     if !(ranges.is_empty() || ranges.len() == columns) || !ranges.iter().all(in_order) {
         return Err("the ranges of its columns make no sense".into());
@@ -91,5 +91,5 @@ fn read_part(metadata: PartMetadata, tensors: &[Tensor]) -> std::result::Result<
         checksum(&fingerprint, arrays.collect())
     });
     let observations = Observations(labels);
-    Ok(Part { fingerprint, identity, ranges, jacobian, statistics, x, observations })
+    Ok(Shard { fingerprint, identity, ranges, jacobian, statistics, x, observations })
 }
