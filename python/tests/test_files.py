@@ -17,10 +17,10 @@ def predicted(command, model, frame, folder):
     return pd.read_csv(out)
 
 
-@pytest.mark.parametrize("model", ["dpa-ard", "rbf-ard", "dpa-ard-ski", "ppr"])
+@pytest.mark.parametrize("model", ["gam", "rbf-ard", "dpa-ard-ski", "ppr"])
 def test_python_to_command_line(command, table, tmp_path, model):
     X, y = table
-    gp = ProjectedAdditiveGPRegressor(model).fit(X, y)
+    gp = ProjectedAdditiveGPRegressor(model, max_evaluations=8).fit(X, y)
     gp.save(tmp_path / "m.raysum")
     out = predicted(command, tmp_path / "m.raysum", X, tmp_path)
     expected = gp.predict(X, return_std=True, interval=0.8)
@@ -43,12 +43,13 @@ def test_several_targets_to_the_command_line(command, table, tmp_path):
     assert (again.predict(X) == mean).all() and again.n_outputs_ == 2
 
 
-@pytest.mark.parametrize("model", ["dpa-ard", "rbf-ard", "dpa-ard-ski", "ppr"])
+@pytest.mark.parametrize("model", ["gam", "rbf-ard", "dpa-ard-ski", "ppr"])
 def test_command_line_to_python(command, table, tmp_path, model):
     X, y = table
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
     path = tmp_path / "m.raysum"
-    command("fit", tmp_path / "t.csv", "--target", "y", "--model", model, "--seed", 3, "-o", path)
+    settings = ["--model", model, "--seed", 3, "--max-evaluations", 8]
+    command("fit", tmp_path / "t.csv", "--target", "y", *settings, "-o", path)
     gp = ProjectedAdditiveGPRegressor.load(path)
     out = predicted(command, path, X, tmp_path)
     for name, values in zip(["mean", "std", "lower", "upper"], gp.predict(

@@ -40,9 +40,8 @@ for r in results:
     "parameters",
     [
         {},
-        {"model": "gam", "intervals": "gaussian"},
         {"model": "rbf-ard", "intervals": "gaussian"},
-        {"missing": "indicate", "intervals": "gaussian"},
+        {"model": "gam", "missing": "indicate", "intervals": "gaussian"},
     ],
 )
 def test_check_estimator_passes_in_full(parameters):

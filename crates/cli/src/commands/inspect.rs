@@ -80,10 +80,16 @@ fn stack_text(stack: &Stack) -> String {
         text += &held_out::table(found);
     }
     if let Some(calibration) = stack.calibration() {
+        let expected = match stack.members() {
+            [only] => {
+                let kappa = style::number(only.share.inflation);
+                format!("errors of held-out rows are κ = {kappa} times what the model expects")
+            }
+            _ => "each member's standard deviations are multiplied by its κ".to_string(),
+        };
         text += &format!(
-            "calibration: errors of held-out rows are κ = {} times what the model expects; \
-             intervals are wider than normal ones of that size by the factors\n",
-            style::number(stack.members()[0].share.inflation)
+            "calibration: {expected}; intervals are wider than normal ones of that size by the \
+             factors\n"
         );
         let rows = LEVELS.map(|level| {
             let factor = style::number(calibration.widening(level));

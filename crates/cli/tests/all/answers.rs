@@ -28,7 +28,7 @@ fn held_out(folder: &Folder, line: &str) -> serde_json::Value {
 
 #[test]
 fn many_columns_of_few_rows_are_predicted_with_intervals_that_hold() {
-    let folder = Folder::with("t.csv", sum_of_columns(150, 40, 5, 1.5, 1));
+    let folder = Folder::with("t.csv", sum_of_columns(120, 30, 5, 1.5, 1));
     let fit = "fit t.csv -t y -m dpa-ard --intervals gaussian";
     let found = held_out(&folder, fit);
     assert!(number(&found, "coverage95") >= 0.85, "{found}");
@@ -36,13 +36,13 @@ fn many_columns_of_few_rows_are_predicted_with_intervals_that_hold() {
     assert!(number(&found, "rmse") < 0.85, "{found}");
     let paper = held_out(&folder, &format!("{fit} --shrinkage none"));
     assert!(number(&paper, "coverage95") < 0.7, "{paper}");
-    let text = folder.stdout("fit t.csv -t y -m dpa-ard -q");
+    let text = folder.stdout("fit t.csv -t y -m dpa-ard --held-out no -q");
     assert!(!text.contains("length-scales            one per column"), "{text}");
 }
 
 #[test]
 fn intervals_that_are_too_narrow_are_widened() {
-    let folder = Folder::with("t.csv", sum_of_columns(150, 60, 5, 1.5, 2));
+    let folder = Folder::with("t.csv", sum_of_columns(120, 50, 5, 1.5, 2));
     let fit = "fit t.csv -t y -m dpa-ard --shrinkage none";
     let found = held_out(&folder, &format!("{fit} --intervals gaussian"));
     assert!(number(&found, "coverage95") < 0.8, "{found}");
@@ -80,10 +80,9 @@ fn a_common_factor_of_all_weights_changes_nothing_but_the_noise() {
 
 #[test]
 fn weights_of_the_readme_keep_a_model_sane() {
-    let folder = Folder::new();
-    folder.stdout("demo");
-    let plain = fitted(&folder, "fit demo/cars.csv -t mpg -m dpa-ard");
-    let found = fitted(&folder, "fit demo/cars.csv -t mpg -m dpa-ard --weights cylinders");
+    let folder = Folder::with("cars.csv", include_str!("../../data/cars.csv"));
+    let plain = fitted(&folder, "fit cars.csv -t mpg -m gam");
+    let found = fitted(&folder, "fit cars.csv -t mpg -m gam --weights cylinders");
     let rmse = |line: &serde_json::Value| number(&line["held_out"]["scores"], "rmse");
     assert!(rmse(&found) < 1.2 * rmse(&plain), "{found}, {plain}");
     assert!((2.0..8.0).contains(&number(&found, "noise_std")), "{found}");

@@ -7,10 +7,27 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
 use tempfile::TempDir;
 
 /// A temporary folder in which `raysum` runs.
 pub(crate) struct Folder(TempDir);
+
+/// What `raysum demo` writes and prints.
+pub(crate) struct Demo {
+    pub(crate) folder: Folder,
+    pub(crate) printed: String,
+}
+
+/// The demo, which takes seconds: tests that look at it share one run.
+pub(crate) fn demo() -> &'static Demo {
+    static DEMO: LazyLock<Demo> = LazyLock::new(|| {
+        let folder = Folder::new();
+        let printed = folder.stdout("demo");
+        Demo { folder, printed }
+    });
+    &DEMO
+}
 
 /// The result of a run of `raysum`.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! The shell lines of README and of the pages in `docs/` are run as they stand. (Those of the
 //! paper's experiments are run by the tests of that program.)
 
+use crate::common::demo;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,8 +31,12 @@ fn documents() -> Vec<PathBuf> {
     std::iter::once(root.join("README.md")).chain(pages).collect()
 }
 
-/// Runs the lines of a document in its own folder, and returns their number.
-fn run_lines(document: &Path) -> usize {
+/// The line that most documents begin with. It does the same everywhere, so it is run once.
+const DEMO: &str = "raysum demo";
+
+/// Runs the lines of a document in its own folder, where `demo` is a copy of what the demo wrote
+/// there, and returns their number.
+fn run_lines(document: &Path, demo: &Path) -> usize {
     let text = std::fs::read_to_string(document).unwrap();
     let mut lines = shell_lines(&text);
     lines.retain(|line| !line.starts_with(EXPERIMENTS));
@@ -39,6 +44,10 @@ fn run_lines(document: &Path) -> usize {
     let binary = Path::new(env!("CARGO_BIN_EXE_raysum")).parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
     for &line in &lines {
+        if line.split('#').next().is_some_and(|command| command.trim() == DEMO) {
+            copy_files(demo, &folder.path().join("demo"));
+            continue;
+        }
         let out = Command::new("sh")
             .args(["-ec", line])
             .current_dir(&folder)
@@ -60,9 +69,18 @@ fn run_lines(document: &Path) -> usize {
     lines.len()
 }
 
+fn copy_files(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+    }
+}
+
 #[test]
 fn every_shell_line_of_the_documents_works() {
-    let lines: usize = documents().iter().map(|document| run_lines(document)).sum();
+    let demo = demo().folder.path("demo");
+    let lines: usize = documents().iter().map(|document| run_lines(document, &demo)).sum();
     assert!(lines >= 20, "only {lines} lines were found");
 }
 
@@ -72,13 +90,7 @@ fn every_shell_line_of_the_documents_works() {
 fn the_readme_shows_what_the_demo_prints() {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let text = std::fs::read_to_string(readme).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let out = Command::new(env!("CARGO_BIN_EXE_raysum"))
-        .arg("demo")
-        .current_dir(&folder)
-        .output()
-        .unwrap();
-    let printed = String::from_utf8(out.stdout).unwrap();
+    let printed = &demo().printed;
     let first = printed.lines().next().unwrap();
     let shown = text.lines().skip_while(|line| *line != first);
     let mut compared = 0;

@@ -80,7 +80,6 @@ fn a_reader_that_closes_the_pipe_is_no_failure() {
         "fit t.csv -t y --effort quick",
         "inspect m.raysum",
         "evaluate t.csv -t y --folds 3 -m gam,rbf-ard --json",
-        "demo -o shown",
         "--help",
     ] {
         let mut child = folder.start(line);

@@ -1,7 +1,8 @@
 //! Typical use: fit, predict, inspect, evaluate and demo, on tables of every shape.
 
 use crate::common::{
-    Folder, Predicted, Table, gzip, json_lines, number, predictions, smooth, sound_predictions,
+    Demo, Folder, Predicted, Table, demo, gzip, json_lines, number, predictions, smooth,
+    sound_predictions,
 };
 use serde_json::Value;
 
@@ -127,11 +128,14 @@ fn without_held_out_rows_there_are_no_scores() {
     assert!(folder.stdout(fit).contains("no rows were held out: no scores"));
 }
 
+/// A fit that ends soon.
+const FEW: &str = "--held-out no --max-evaluations 30";
+
 #[test]
 fn every_model_fits_saves_and_predicts() {
     let folder = Folder::with("t.csv", Table::smooth(40, 2).csv());
     for model in MODELS {
-        folder.stdout(&format!("fit t.csv -t y --model {model} --held-out no -o {model}.raysum"));
+        folder.stdout(&format!("fit t.csv -t y --model {model} {FEW} -o {model}.raysum"));
         for p in sound_predictions(&folder.stdout(&format!("predict {model}.raysum t.csv")), 40) {
             assert!(p.lower < p.mean && p.mean < p.upper, "{model}: {p:?}");
         }
@@ -336,8 +340,8 @@ fn missing_values_at_fitting() {
 
 #[test]
 fn seeds_and_threads() {
-    let folder = Folder::with("t.csv", Table::smooth(200, 3).csv());
-    for model in ["dpa-ard", "rpa-2", "ppr"] {
+    let folder = Folder::with("t.csv", Table::smooth(150, 3).csv());
+    for model in ["dpa-ard --shrinkage none", "rpa-2 --held-out no", "ppr --held-out no"] {
         let fit = |name: &str, options: &str| {
             let line = format!("fit t.csv -t y -m {model} --max-evaluations 9 -o {name}.raysum");
             folder.stdout(&format!("{line} {options}"));
@@ -500,30 +504,35 @@ fn a_lower_level_has_narrower_intervals_around_the_same_means() {
 
 #[test]
 fn the_demo_writes_its_four_files() {
-    let folder = Folder::new();
-    let text = folder.stdout("demo -o shown");
+    let Demo { folder, printed } = demo();
     for name in ["cars.csv", "cars.raysum", "predictions.csv", "cars.svg"] {
-        assert!(text.contains(&format!("shown/{name}")), "{name} in {text}");
-        assert!(!folder.bytes(&format!("shown/{name}")).is_empty(), "{name}");
+        assert!(printed.contains(&format!("demo/{name}")), "{name} in {printed}");
+        assert!(!folder.bytes(&format!("demo/{name}")).is_empty(), "{name}");
     }
     assert_eq!(folder.snapshot().len(), 5, "a folder and four files");
 
-    let held_out = folder.text("shown/predictions.csv");
+    let held_out = folder.text("demo/predictions.csv");
     assert!(held_out.starts_with("true,mean,std,lower,upper\n"), "{held_out}");
-    let inspect = folder.stdout("inspect shown/cars.raysum --json");
+    let inspect = folder.stdout("inspect demo/cars.raysum --json");
     assert_eq!(json_lines(&inspect)[0]["target"], "mpg");
-    let cars = folder.text("shown/cars.csv").lines().count() - 1;
-    sound_predictions(&folder.stdout("predict shown/cars.raysum shown/cars.csv"), cars);
+    let cars = folder.text("demo/cars.csv").lines().count() - 1;
+    sound_predictions(&folder.stdout("predict demo/cars.raysum demo/cars.csv"), cars);
 
-    let svg = folder.text("shown/cars.svg");
+    let svg = folder.text("demo/cars.svg");
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
     for words in ["true mpg", "predicted mpg", "relevance of the columns", "95 % interval"] {
         assert!(svg.contains(words), "{words}");
     }
     assert_well_formed(&svg);
+}
 
-    // Once more over its own files, for a machine.
+#[test]
+fn the_demo_speaks_to_machines_and_replaces_its_files() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("shown")).unwrap();
+    folder.write("shown/cars.raysum", "an older file");
     let json = &json_lines(&folder.stdout("demo -o shown --json"))[0];
+    assert!(folder.bytes("shown/cars.raysum").len() > 1000);
     assert_eq!(json["files"].as_array().map(Vec::len), Some(4), "{json}");
     let rmse = |name: &str| number(&json["scores"][name], "rmse");
     assert!(rmse("raysum") < rmse("linear") && rmse("linear") < rmse("constant"), "{json}");

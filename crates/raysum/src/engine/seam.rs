@@ -100,7 +100,8 @@ pub(crate) trait Posterior: std::fmt::Debug + Send + Sync {
         0.0
     }
 
-    /// Whether it holds the training rows as they were given, standardised.
+    /// Whether the training rows can be read from it: it holds them standardised, or their
+    /// projections.
     fn keeps_rows(&self) -> bool {
         false
     }

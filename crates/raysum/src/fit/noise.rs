@@ -24,8 +24,9 @@ use std::sync::Arc;
 /// engines.
 const MOST_ROWS: usize = 20_000;
 const MOST_DENSE_ROWS: usize = 3_000;
-/// With fewer rows there is nothing to be learned about the noise.
+/// With fewer rows there is nothing to be learned about the noise: in all, and for each column.
 const LEAST_ROWS: usize = 100;
+const LEAST_ROWS_PER_COLUMN: usize = 10;
 /// Ratios of squared errors to their expectations are at least this. Smaller ones arise by chance, and
 /// their logarithms would be outliers.
 const SMALLEST: f64 = 1e-3;
@@ -102,7 +103,7 @@ impl Fit<'_, '_> {
         let dense = model.features().is_none();
         let most = if dense { MOST_DENSE_ROWS } else { MOST_ROWS };
         let count = training.len().min(most);
-        if count < LEAST_ROWS {
+        if count < LEAST_ROWS.max(LEAST_ROWS_PER_COLUMN * training.x.columns()) {
             return Ok(None);
         }
         let chosen = training.sample(count, self.config.seed, SAMPLE);

@@ -134,6 +134,10 @@ impl Posterior for DensePosterior {
         &self.prior
     }
 
+    fn keeps_rows(&self) -> bool {
+        true
+    }
+
     fn mean_of_projected(&self, z: Vec<f64>, rows: usize) -> Vec<f64> {
         let cross = self.cross(self.prior.kernel.all(), &z, rows);
         self.means(&cross).into_iter().map(|m| m + self.prior.mean).collect()
