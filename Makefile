@@ -10,12 +10,14 @@ export CARGO_INCREMENTAL ?= 0
 # Where cargo builds.
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 
-.PHONY: help demo test test-rust test-python extension lint bench soak fuzz audit clean
+.PHONY: help demo test test-rust test-python extension lint docs wheel bench soak fuzz audit clean
 
 help:
 	@echo "make demo    build, then fit, score and plot a bundled table (writes to demo/)"
 	@echo "make test    build, and run every test"
 	@echo "make lint    formatting, clippy, ruff and mypy; warnings are errors"
+	@echo "make docs    build the documentation site into site/"
+	@echo "make wheel   build a wheel, and try it in an empty environment"
 	@echo "make bench   speed compared with GPyTorch; needs RAYSUM_DATA=folder with uci/"
 	@echo "make soak    kill fits and predictions fifty times each, and check the files"
 	@echo "make fuzz    fuzz the readers, FUZZ_SECONDS each (needs nightly Rust)"
@@ -61,6 +63,25 @@ lint: $(VENV)/installed
 	$(BIN)/ruff check python
 	$(BIN)/mypy
 
+# The documentation site; a broken link or reference is an error.
+docs: $(CURDIR)/.venv-docs/installed
+	$(CARGO) build --workspace --bin raysum
+	RAYSUM_BIN="$(TARGET)/debug/raysum" $(CURDIR)/.venv-docs/bin/mkdocs build --quiet --strict
+	@echo "== open site/index.html"
+
+$(CURDIR)/.venv-docs/installed: docs/site/requirements.txt
+	$(PYTHON) -m venv $(CURDIR)/.venv-docs
+	$(CURDIR)/.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+# A wheel as users install it, tried in an empty environment.
+wheel: $(VENV)/installed
+	rm -rf $(TARGET)/wheels $(TARGET)/empty
+	$(BIN)/maturin build --release --out $(TARGET)/wheels
+	$(PYTHON) -m venv $(TARGET)/empty
+	$(TARGET)/empty/bin/python -m pip install --quiet --disable-pip-version-check $(TARGET)/wheels/*.whl
+	cd $(TARGET)/empty && bin/python $(CURDIR)/python/smoke.py
+
 bench:
 	bash bench/run.sh
 
@@ -88,4 +109,4 @@ audit: $(TOOLS)/bin/cargo-deny
 
 clean:
 	$(CARGO) clean
-	rm -rf demo bench/.venv .venv .tools fuzz/target
+	rm -rf demo site bench/.venv .venv .venv-docs .tools fuzz/target
