@@ -1,4 +1,4 @@
-"""Whether an installed package works: a fit, intervals, a file. Needs only what raysum itself needs."""
+"""Whether an installed package works: a fit, intervals, a file."""
 
 import pathlib
 import tempfile

@@ -13,6 +13,7 @@ from . import _raysum, _settings
 from ._answers import AnswersMixin
 from ._fitting import HISTORY, FitMixin
 from ._prediction import PredictionMixin
+from ._suggest import SuggestMixin
 from ._types import AutoSettings, MemberComponent, NumberedStep
 from .typing import (
     EffortName,
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
 
 
 class AutoGPRegressor(
-    FitMixin, PredictionMixin, AnswersMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
+    FitMixin,
+    PredictionMixin,
+    AnswersMixin,
+    SuggestMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    BaseEstimator,
 ):
     """The best prediction without choosing anything, with calibrated intervals.
 

@@ -16,6 +16,7 @@ from ._answers import AnswersMixin
 from ._components import ComponentsMixin
 from ._fitting import HISTORY, FitMixin
 from ._prediction import PredictionMixin
+from ._suggest import SuggestMixin
 from ._types import NumberedStep, Settings
 from .typing import (
     ColumnsScaleName,
@@ -41,6 +42,7 @@ class ProjectedAdditiveGPRegressor(
     FitMixin,
     PredictionMixin,
     AnswersMixin,
+    SuggestMixin,
     ComponentsMixin,
     MultiOutputMixin,
     RegressorMixin,

@@ -34,6 +34,7 @@ __all__ = [
     "Scores",
     "SkiOptions",
     "StackMember",
+    "Suggestions",
     "TableLike",
     "TargetScaleName",
 ]
@@ -66,6 +67,8 @@ class DataFrame(Protocol):
 
 #: Rows of numbers, or a data frame.
 TableLike: TypeAlias = ArrayLike | DataFrame
+#: Rows to try: a frame with the columns of X, or an array.
+Suggestions: TypeAlias = Any
 #: A seed, a generator of scikit-learn's kind, or None for a new seed each time.
 RandomState: TypeAlias = int | np.random.RandomState | None
 

@@ -4,11 +4,15 @@
 mod model;
 mod neighbors;
 mod online;
+mod sample;
 mod ski;
+mod suggest;
 pub mod values;
 
 pub(crate) use model::{AUTO, ModelArgs, Recipe};
 pub(crate) use online::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
+pub(crate) use sample::SampleArgs;
+pub(crate) use suggest::SuggestArgs;
 
 use crate::program::ProgramArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -41,6 +45,8 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     /// Draw functions from a model and evaluate them at each row of a table: sample_0, sample_1, …
     Sample(SampleArgs),
+    /// Suggest the next rows to try, where rows are experiments: low or high values of the target
+    Suggest(SuggestArgs),
     /// Compare models on a table by cross-validation
     Evaluate(EvaluateArgs),
     /// Add rows to a saved model, or remove rows, without fitting again
@@ -311,42 +317,6 @@ pub(crate) struct PredictArgs {
     /// of it (a column of text has one slope per category)
     #[arg(long)]
     pub(crate) gradient: bool,
-
-    #[command(flatten)]
-    pub(crate) reading: ReadArgs,
-}
-
-/// `raysum sample`.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct SampleArgs {
-    /// A model saved by `raysum fit`
-    #[arg(value_parser = file())]
-    pub(crate) model: PathBuf,
-
-    /// The rows to evaluate at: CSV (gzip and zstd too), Parquet, Arrow IPC, NumPy's .npy, or - for
-    /// standard input
-    #[arg(value_parser = file())]
-    pub(crate) data: PathBuf,
-
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-
-    /// How many functions; the same seed gives the same ones in every run, at any rows
-    #[arg(
-        long, default_value_t = 10, value_name = "N", value_parser = whole(1, 10_000_u32),
-        allow_hyphen_values = true
-    )]
-    pub(crate) functions: u32,
-
-    /// Seed of the functions
-    #[arg(
-        long, default_value_t = 0, value_parser = whole(0, u64::MAX), allow_hyphen_values = true
-    )]
-    pub(crate) seed: u64,
-
-    /// Draw from the prior at the fitted hyperparameters instead of the posterior
-    #[arg(long)]
-    pub(crate) prior: bool,
 
     #[command(flatten)]
     pub(crate) reading: ReadArgs,

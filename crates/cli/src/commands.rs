@@ -8,6 +8,7 @@ mod online;
 mod predict;
 mod sample;
 mod streamed;
+mod suggest;
 
 use crate::args::{Command, ReproduceArgs};
 use crate::program::Voice;
@@ -19,6 +20,7 @@ pub(crate) fn run(command: &Command, voice: Voice) -> Result<()> {
         Command::Fit(args) => fit::run(args, voice),
         Command::Predict(args) => predict::run(args, voice),
         Command::Sample(args) => sample::run(args, voice),
+        Command::Suggest(args) => suggest::run(args, voice),
         Command::Evaluate(args) => evaluate::run(args, voice),
         Command::Update(args) => online::update(args, voice),
         Command::Stats(args) => online::stats(args, voice),

@@ -15,6 +15,7 @@ mod frame;
 mod job;
 mod model;
 mod settings;
+mod suggest;
 mod threads;
 
 use pyo3::prelude::*;

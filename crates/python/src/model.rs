@@ -4,6 +4,7 @@ use crate::arrays::{Rows, array, array_2d, matrix, slice};
 use crate::describe;
 use crate::error::to_python;
 use crate::frame::{self, EncodedFrame, GivenColumn, TrainingFrame};
+use crate::suggest::{self, GivenRange, Suggested};
 use crate::threads::compute;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -160,6 +161,18 @@ impl Model {
     ) -> PyResult<EncodedFrame<'py>> {
         let schema = raysum_table::schema_of(self.targets.iter().map(Stack::first));
         frame::encode(py, &schema, &columns, named, rows, missing)
+    }
+
+    /// Rows to try next: the name, the type and the cells of each column.
+    fn suggest<'py>(
+        &self,
+        py: Python<'py>,
+        target: usize,
+        ranges: Vec<GivenRange>,
+        settings: (usize, bool, u64),
+        threads: usize,
+    ) -> PyResult<Vec<Suggested<'py>>> {
+        suggest::suggest(py, &self.targets, target, ranges, settings, threads)
     }
 
     /// A description without large arrays, as JSON.

@@ -1,9 +1,11 @@
 //! The error type. Variants carry values (rows, columns, shapes); the message is formatted here.
 
 mod stacks;
+mod suggestions;
 mod terms;
 
 pub use stacks::StackError;
+pub use suggestions::SuggestError;
 pub use terms::TermError;
 
 use crate::limits::{MAX_DENSE_ROWS, written};
@@ -106,6 +108,9 @@ pub enum Error {
     /// What is wrong with a stack.
     #[error(transparent)]
     Stack(#[from] StackError),
+    /// Suggestions of points to try cannot be made.
+    #[error(transparent)]
+    Suggest(#[from] SuggestError),
     /// An engine that does not support linear terms.
     #[error("the {engine} engine has no grid for the linear term; use the weight or dense engine")]
     NoLinearTerm {

@@ -25,6 +25,7 @@ mod scale;
 pub mod schema;
 mod spectrum;
 pub mod stack;
+pub mod suggest;
 mod views;
 
 pub use checkpoint::Checkpoint;

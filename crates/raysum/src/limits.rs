@@ -27,6 +27,9 @@ pub const MAX_PROBES: usize = 10_000;
 /// Most neighbours of a row: the dense engine is better with more.
 pub const MAX_NEIGHBORS: usize = 1_000;
 
+/// Most points that are suggested at once.
+pub const MAX_SUGGESTIONS: usize = 100;
+
 /// Fewest rows to search hyperparameters on.
 pub const MIN_SUBSET_ROWS: usize = 2;
 

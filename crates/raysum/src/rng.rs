@@ -24,6 +24,8 @@ pub(crate) enum Purpose {
     Noise = 11,
     /// The members of a stack that functions are drawn from.
     Members = 13,
+    /// Points that are suggested.
+    Suggestions = 14,
     /// The order in which the neighbors engine conditions rows.
     Order = 12,
 }

@@ -83,6 +83,19 @@ pub(crate) fn days_of(nanos: i128) -> f64 {
     whole as f64 + rest as f64 / DAY_NANOS as f64
 }
 
+/// Days since 1970 as dates, with the time to the second if one of them is not midnight.
+pub(crate) fn texts_of(days: &[f64]) -> Vec<String> {
+    const SECONDS: f64 = 86_400.0;
+    let seconds: Vec<i64> = days.iter().map(|days| (days * SECONDS).round() as i64).collect();
+    let midnight = seconds.iter().all(|s| s.rem_euclid(SECONDS as i64) == 0);
+    let form = if midnight { "%Y-%m-%d" } else { "%Y-%m-%dT%H:%M:%S" };
+    let text = |(seconds, days): (&i64, &f64)| {
+        let time = chrono::DateTime::from_timestamp(*seconds, 0);
+        time.map_or_else(|| days.to_string(), |time| time.naive_utc().format(form).to_string())
+    };
+    seconds.iter().zip(days).map(text).collect()
+}
+
 fn calendar_day(text: &str, order: DateOrder) -> Option<NaiveDate> {
     let mark = ['-', '/', '.'].into_iter().find(|mark| text.contains(*mark))?;
     let mut parts = text.split(mark);

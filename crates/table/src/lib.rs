@@ -38,6 +38,7 @@ mod reader;
 mod report;
 mod rows;
 mod source;
+mod space;
 #[cfg(test)]
 mod testing;
 mod training;
@@ -65,6 +66,7 @@ pub use reader::{TableFile, WithTargets};
 pub use report::EncodeReport;
 pub use rows::StoredRows;
 pub use source::ChunkSource;
+pub use space::{ChosenCells, ColumnRange, SearchSpace};
 pub use training::{ScannedTable, TrainingOptions, TrainingTable, read_more, read_training};
 #[cfg(feature = "files")]
 pub use write::{AnswerChunk, OutputFormat, TableWriter};

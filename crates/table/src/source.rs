@@ -87,10 +87,7 @@ impl ColumnNames<'_> {
                 )
             });
         }
-        let hint = match self.nearest(spec) {
-            Some(name) => format!("; did you mean {}?", quoted(name)),
-            None => String::new(),
-        };
+        let hint = meant(spec, self.all.iter().copied());
         let listed = names(self.all.iter().copied());
         if self.named {
             bail!("{table}: there is no column {}{hint} (columns: {listed})", quoted(spec));
@@ -105,15 +102,19 @@ impl ColumnNames<'_> {
             quoted(spec),
         )
     }
+}
 
-    /// The column name that the user most likely meant, at most two typos away.
-    fn nearest(&self, spec: &str) -> Option<&str> {
-        let wanted = spec.to_lowercase();
-        let length = wanted.chars().count();
-        let allowed = if length < 5 { 1 } else { 2 };
-        let distance = |name: &&str| strsim::levenshtein(&wanted, &name.to_lowercase());
-        let found = self.all.iter().min_by_key(|name| distance(name))?;
-        (distance(found) <= allowed && distance(found) < length).then_some(found)
+/// A question about the name that the user most likely meant, at most two typos away; or nothing.
+pub(crate) fn meant<'n>(spec: &str, names: impl Iterator<Item = &'n str>) -> String {
+    let wanted = spec.to_lowercase();
+    let length = wanted.chars().count();
+    let allowed = if length < 5 { 1 } else { 2 };
+    let distance = |name: &str| strsim::levenshtein(&wanted, &name.to_lowercase());
+    match names.min_by_key(|name| distance(name)) {
+        Some(name) if distance(name) <= allowed && distance(name) < length => {
+            format!("; did you mean {}?", quoted(name))
+        }
+        _ => String::new(),
     }
 }
 

@@ -21,5 +21,6 @@ mod scales;
 mod signals;
 mod stack;
 mod streaming;
+mod suggest;
 mod tables;
 mod workflow;

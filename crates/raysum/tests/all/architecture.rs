@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 27] = [
+const ORDER: [&str; 28] = [
     "limits",
     "error",
     "memory",
@@ -29,6 +29,7 @@ const ORDER: [&str; 27] = [
     "online",
     "fit",
     "stack",
+    "suggest",
     "persist",
     "lib",
 ];
