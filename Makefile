@@ -10,11 +10,12 @@ export CARGO_INCREMENTAL ?= 0
 # Where cargo builds.
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 
-.PHONY: help demo test test-rust test-python extension lint docs wheel bench soak fuzz audit clean
+.PHONY: help demo test test-rust test-python test-spark extension lint docs wheel bench soak fuzz audit clean
 
 help:
 	@echo "make demo    build, then fit, score and plot a bundled table (writes to demo/)"
 	@echo "make test    build, and run every test"
+	@echo "make test-spark  the tests of raysum.spark, on a Spark of its own (needs Java)"
 	@echo "make lint    formatting, clippy, ruff and mypy; warnings are errors"
 	@echo "make docs    build the documentation site into site/"
 	@echo "make wheel   build a wheel, and try it in an empty environment"
@@ -45,6 +46,22 @@ test-python: extension
 	$(CARGO) build --workspace --bin raysum
 	@echo "== running the Python tests"
 	RAYSUM_BIN="$(TARGET)/debug/raysum" $(BIN)/python -m pytest
+
+# Spark is large, and needs Java: its tests have an environment of their own.
+SPARK := $(CURDIR)/.venv-spark
+
+test-spark: $(SPARK)/installed
+	@command -v java > /dev/null || apt-get install --yes --no-install-recommends openjdk-17-jre-headless
+	@echo "== building the Python extension into .venv-spark"
+	VIRTUAL_ENV=$(SPARK) $(SPARK)/bin/maturin develop --features shared-build
+	@echo "== running the tests of raysum.spark"
+	$(SPARK)/bin/python -m pytest python/tests/test_spark.py
+
+$(SPARK)/installed: python/requirements-spark.txt
+	@echo "== installing PySpark into .venv-spark"
+	$(PYTHON) -m venv $(SPARK)
+	$(SPARK)/bin/python -m pip install --quiet --disable-pip-version-check -r python/requirements-spark.txt
+	@touch $@
 
 extension: $(VENV)/installed
 	@echo "== building the Python extension into .venv"
@@ -109,4 +126,4 @@ audit: $(TOOLS)/bin/cargo-deny
 
 clean:
 	$(CARGO) clean
-	rm -rf demo site bench/.venv .venv .venv-docs .tools fuzz/target
+	rm -rf demo site bench/.venv .venv .venv-docs .venv-spark .tools fuzz/target

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -145,7 +146,101 @@ class FitMixin(FittedModel, BaseEstimator):
             return self.fit(X, y, sample_weight, noise_std)
         self._validate_params()
         rows = self._further_rows(X, y, sample_weight, noise_std)
-        model = self._model.updated(rows, _inputs.threads(self.n_jobs))
+        model = self._model.updated(rows, False, _inputs.threads(self.n_jobs))
+        self._take(model, self._several)
+        return self
+
+    def remove(
+        self,
+        X: TableLike,
+        y: TableLike,
+        sample_weight: ArrayLike | None = None,
+        noise_std: ArrayLike | None = None,
+    ) -> Self:
+        """Take rows out that the model was fitted to or updated with, at the same hyperparameters.
+
+        The dense engine looks for them among its rows. The weight-space engine has only sums: it
+        detects if more is taken out than was put in, but not that other rows were meant.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows, at least one.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their sample weights.
+        noise_std : float or array-like of shape (n_samples,), default=None
+            Known standard deviation of each row's noise.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
+        check_is_fitted(self)
+        rows = self._further_rows(X, y, sample_weight, noise_std)
+        model = self._model.updated(rows, True, _inputs.threads(self.n_jobs))
+        self._take(model, self._several)
+        return self
+
+    def save_stats(
+        self,
+        path: str | PathLike[str],
+        X: TableLike,
+        y: TableLike,
+        sample_weight: ArrayLike | None = None,
+        noise_std: ArrayLike | None = None,
+    ) -> int:
+        """Write the statistics of a shard of rows to a file, for `merge_stats` here or elsewhere.
+
+        The model stays as it is. The file is also that of `raysum stats`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, which is written atomically.
+        X, y, sample_weight, noise_std
+            The rows, as `partial_fit` takes them.
+
+        Returns
+        -------
+        kept_whole : int
+            How many of the rows lie where the model has no features, so that the file holds them as
+            they are.
+        """
+        check_is_fitted(self)
+        rows = self._further_rows(X, y, sample_weight, noise_std)
+        return self._model.save_stats(rows, path, _inputs.threads(self.n_jobs))
+
+    def merge_stats(
+        self,
+        paths: Sequence[str | PathLike[str]],
+        *,
+        only_shards: bool = False,
+        allow_duplicates: bool = False,
+    ) -> Self:
+        """Add the rows of shards, from the files of `save_stats` or `raysum stats`.
+
+        Parameters
+        ----------
+        paths : sequence of str or path-like
+            The files.
+        only_shards : bool, default=False
+            Whether the rows of the shards replace those of the model: for hyperparameters that were
+            found on a sample, and the statistics of all shards.
+        allow_duplicates : bool, default=False
+            Whether shards with the same rows, or rows merged before, count again.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
+        check_is_fitted(self)
+        if isinstance(paths, (str, PathLike)):
+            raise TypeError("paths must be a list of files.")
+        model = self._model.merged(list(paths), only_shards, allow_duplicates)
         self._take(model, self._several)
         return self
 

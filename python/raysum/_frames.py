@@ -42,6 +42,13 @@ class Column(NamedTuple):
     extra: int
 
 
+def contiguous(values: NDArray[Any]) -> NDArray[Any]:
+    """The array itself, or a copy if its memory has gaps or is not aligned, as in a message from
+    another process.
+    """
+    return np.require(values, requirements=["C", "A"])
+
+
 def is_frame(given: object) -> TypeGuard[DataFrame]:
     """Whether this is a frame of pandas or polars."""
     return hasattr(given, "columns") and hasattr(given, "dtypes") and hasattr(given, "__getitem__")
@@ -70,7 +77,7 @@ def array_columns(X: Floats) -> list[Column]:
     """The columns of an array of floats."""
     floats = int(X.dtype.kind == "f")
     return [
-        Column(str(k), "number", np.ascontiguousarray(X[:, k], dtype=np.float64), floats)
+        Column(str(k), "number", contiguous(X[:, k].astype(np.float64, copy=False)), floats)
         for k in range(X.shape[1])
     ]
 
@@ -161,7 +168,7 @@ def _column(X: Any, k: int, name: str) -> Column:
             values = series.to_numpy(dtype=kind) if zoned else series.astype(kind).to_numpy()
         return _of_dates(name, values)
     values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-    return Column(name, kind, np.ascontiguousarray(values), int(dtype.kind == "f"))
+    return Column(name, kind, contiguous(values), int(dtype.kind == "f"))
 
 
 def _of_polars(name: str, series: Any, kind: str) -> Column:
@@ -171,15 +178,15 @@ def _of_polars(name: str, series: Any, kind: str) -> Column:
         return _of_dates(name, series.to_numpy())
     floats = int(series.dtype.is_float() or series.dtype.is_decimal())
     values = np.array(series.cast(type(series)([0.0]).dtype).to_numpy(), dtype=np.float64)
-    return Column(name, kind, np.ascontiguousarray(values), floats)
+    return Column(name, kind, contiguous(values), floats)
 
 
 def _of_dates(name: str, values: NDArray[Any]) -> Column:
     unit, count = np.datetime_data(values.dtype)
     if unit not in _NANOSECONDS:
         values, unit, count = values.astype("datetime64[s]"), "s", 1
-    cells = np.ascontiguousarray(values).view(np.int64)
-    return Column(name, "date", np.ascontiguousarray(cells), count * _NANOSECONDS[unit])
+    cells = contiguous(values).view(np.int64)
+    return Column(name, "date", contiguous(cells), count * _NANOSECONDS[unit])
 
 
 def _of_objects(name: str, cells: NDArray[np.object_], kind: str) -> Column:

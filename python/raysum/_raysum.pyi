@@ -14,21 +14,30 @@ from ._types import (
     Progress,
     Rows,
     Settings,
+    Step,
     Target,
 )
 from .typing import Floats
 
 __all__ = [
+    "DriverJob",
+    "FrameSchema",
     "Model",
     "TrainingFrame",
+    "agree",
     "fit",
     "leave",
     "limits",
+    "merge_answers",
+    "merge_summaries",
     "names",
     "not_finite",
     "preset",
     "read_frame",
     "require_memory",
+    "run_task",
+    "summarise_frame",
+    "version",
 ]
 
 def names() -> dict[str, list[str]]: ...
@@ -45,6 +54,47 @@ def fit(
     progress: Progress | None = None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> tuple[Model, list[NumberedStep], int | None]: ...
+def version() -> str: ...
+def run_task(task: bytes, partition: int, rows: Rows, threads: int) -> bytes: ...
+def merge_answers(first: bytes, second: bytes) -> bytes: ...
+def summarise_frame(
+    columns: Sequence[Column],
+    named: bool,
+    targets: list[Target],
+    partition: int,
+    readings: str | None = None,
+) -> str: ...
+def merge_summaries(first: str, second: str) -> str: ...
+def agree(
+    summary: str, targets: int, missing: str, categories: int
+) -> tuple[FrameSchema | None, str | None]: ...
+
+@final
+class DriverJob:
+    def __new__(
+        cls,
+        settings: Settings | AutoSettings,
+        targets: int,
+        labels: tuple[bool, bool],
+        sample: int,
+        threads: int,
+        schema: FrameSchema | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> DriverJob: ...
+    def step(self) -> tuple[bytes | None, tuple[Step, int, float] | None]: ...
+    def answer(self, answer: bytes) -> None: ...
+    def model(self) -> Model: ...
+
+@final
+class FrameSchema:
+    @property
+    def notes(self) -> list[Note]: ...
+    def to_json(self) -> str: ...
+    @staticmethod
+    def from_json(json: str) -> FrameSchema: ...
+    def encode(
+        self, columns: Sequence[Column], named: bool, rows: int, missing: str
+    ) -> tuple[Floats, list[int], list[Note]]: ...
 
 @final
 class TrainingFrame:
@@ -76,6 +126,7 @@ class Model:
     def to_bytes(self) -> bytes: ...
     def named(self, columns: list[str] | None, targets: list[str] | None) -> Model: ...
     def of_frame(self, frame: TrainingFrame) -> Model: ...
+    def of_schema(self, schema: FrameSchema) -> Model: ...
     def encode(
         self, columns: Sequence[Column], named: bool, rows: int, missing: str
     ) -> tuple[Floats, list[int], list[Note]]: ...
@@ -109,4 +160,6 @@ class Model:
     def noise_std(self, x: Floats, threads: int) -> list[Floats]: ...
     def cdf(self, rows: Rows, threads: int) -> list[Floats]: ...
     def leave_one_out(self, rows: Rows, threads: int) -> list[tuple[Floats, Floats]]: ...
-    def updated(self, rows: Rows, threads: int) -> Model: ...
+    def updated(self, rows: Rows, remove: bool, threads: int) -> Model: ...
+    def save_stats(self, rows: Rows, path: str | PathLike[str], threads: int) -> int: ...
+    def merged(self, paths: list[str | PathLike[str]], replace: bool, repeated: bool) -> Model: ...

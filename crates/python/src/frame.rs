@@ -23,7 +23,7 @@ pub(crate) type GivenColumn<'py> = (String, String, Bound<'py, PyAny>, i64);
 /// A target: its name, its values, and whether they were floats.
 pub(crate) type GivenTarget<'py> = (String, PyReadonlyArray1<'py, f64>, bool);
 /// A note, and whether it is a warning.
-type GivenNote = (bool, String);
+pub(crate) type GivenNote = (bool, String);
 /// X, the rows that are left out, and notes.
 pub(crate) type EncodedFrame<'py> = (Bound<'py, PyArray2<f64>>, Vec<usize>, Vec<GivenNote>);
 
@@ -53,14 +53,8 @@ pub(crate) fn read_frame(
     categories: usize,
     least_rows: usize,
 ) -> PyResult<TrainingFrame> {
-    let rows =
-        targets.first().map_or(Ok(0), |(_, values, _)| Ok::<_, PyErr>(slice(values)?.len()))?;
-    let mut frame = frame(&columns, named, rows)?;
-    let features = frame.width();
-    for (name, values, floats) in &targets {
-        frame.push_numbers(name, slice(values)?.to_vec(), *floats);
-    }
-    let labels = Labels::of_targets((features..frame.width()).collect());
+    let frame = with_targets(&columns, named, &targets)?;
+    let labels = Labels::of_targets((columns.len()..frame.width()).collect());
     let missing = missing_rule(missing)?;
     let schema = SchemaOptions { missing, categories, ..SchemaOptions::default() };
     let options = TrainingOptions { schema, least_rows, ..TrainingOptions::default() };
@@ -97,6 +91,21 @@ pub(crate) fn encode<'py>(
     Ok((array_2d(py, chunk.x)?, left_out, given(notes)))
 }
 
+/// A frame whose last columns are the targets.
+pub(crate) fn with_targets(
+    columns: &[GivenColumn<'_>],
+    named: bool,
+    targets: &[GivenTarget<'_>],
+) -> PyResult<Frame> {
+    let rows =
+        targets.first().map_or(Ok(0), |(_, values, _)| Ok::<_, PyErr>(slice(values)?.len()))?;
+    let mut frame = frame(columns, named, rows)?;
+    for (name, values, floats) in targets {
+        frame.push_numbers(name, slice(values)?.to_vec(), *floats);
+    }
+    Ok(frame)
+}
+
 fn frame(columns: &[GivenColumn<'_>], named: bool, rows: usize) -> PyResult<Frame> {
     let mut frame = Frame::new(NAME, Audience::Python, named, rows);
     for (name, kind, cells, extra) in columns {
@@ -131,7 +140,7 @@ fn numbers(cells: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
     Ok(slice(&values)?.to_vec())
 }
 
-fn missing_rule(name: &str) -> PyResult<Missing> {
+pub(crate) fn missing_rule(name: &str) -> PyResult<Missing> {
     match name {
         "error" => Ok(Missing::Error),
         "drop" => Ok(Missing::Drop),
@@ -141,13 +150,13 @@ fn missing_rule(name: &str) -> PyResult<Missing> {
     }
 }
 
-fn given(notes: Vec<Note>) -> Vec<GivenNote> {
+pub(crate) fn given(notes: Vec<Note>) -> Vec<GivenNote> {
     notes
         .into_iter()
         .map(|note| (matches!(note, Note::Caution(_)), note.text().to_owned()))
         .collect()
 }
 
-fn to_value_error(error: impl std::fmt::Display) -> PyErr {
+pub(crate) fn to_value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("{error:#}"))
 }

@@ -9,12 +9,14 @@
 
 mod arrays;
 mod describe;
+mod distributed;
 mod error;
 mod fit;
 mod frame;
 mod job;
 mod model;
 mod settings;
+mod shards;
 mod suggest;
 mod threads;
 
@@ -24,6 +26,11 @@ use pyo3::prelude::*;
 mod _raysum {
     #[pymodule_export]
     use super::arrays::not_finite;
+    #[pymodule_export]
+    use super::distributed::{
+        DriverJob, FrameSchema, agree, merge_answers, merge_summaries, run_task, summarise_frame,
+        version,
+    };
     #[pymodule_export]
     use super::error::require_memory;
     #[pymodule_export]

@@ -2,15 +2,17 @@
 
 use crate::arrays::{Rows, array, array_2d, matrix, slice};
 use crate::describe;
+use crate::distributed::FrameSchema;
 use crate::error::to_python;
 use crate::frame::{self, EncodedFrame, GivenColumn, TrainingFrame};
+use crate::shards::{self, SHARDS};
 use crate::suggest::{self, GivenRange, Suggested};
 use crate::threads::compute;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use raysum::fitted::Component;
-use raysum::{Dataset, Prediction, Result, Stack};
+use raysum::{Dataset, Prediction, Result, Shard, Stack};
 use std::path::PathBuf;
 
 /// Rows per thread that are predicted between two checks for signals.
@@ -145,6 +147,16 @@ impl Model {
         let mut all = self.targets.clone();
         for (stack, target) in all.iter_mut().zip(&frame.schema.labels.targets) {
             stack.set_schema(&frame.schema).map_err(to_python)?;
+            stack.set_target_name(&target.name);
+        }
+        Ok(Self { targets: all })
+    }
+
+    /// A copy with the schema that the partitions of a table agree on.
+    fn of_schema(&self, schema: &FrameSchema) -> PyResult<Self> {
+        let mut all = self.targets.clone();
+        for (stack, target) in all.iter_mut().zip(&schema.schema.labels.targets) {
+            stack.set_schema(&schema.schema).map_err(to_python)?;
             stack.set_target_name(&target.name);
         }
         Ok(Self { targets: all })
@@ -368,16 +380,51 @@ impl Model {
         Ok(all.into_iter().map(arrays).collect())
     }
 
-    /// The model updated with more rows, at the same hyperparameters.
-    fn updated(&self, py: Python<'_>, rows: Rows, threads: usize) -> PyResult<Self> {
+    /// The model with more rows, or without some of its rows, at the same hyperparameters.
+    fn updated(&self, py: Python<'_>, rows: Rows, remove: bool, threads: usize) -> PyResult<Self> {
         let targets = rows.borrow(py, true, |data| {
             self.by_target(py, threads, data, |model, data| {
                 let mut model = model.clone();
-                model.update(data)?;
+                if remove {
+                    model.remove(data)?
+                } else {
+                    model.update(data)?
+                }
                 Ok(model)
             })
         })?;
         Ok(Self { targets })
+    }
+
+    /// Writes the statistics of a shard of rows to a file; returns how many of its rows are kept
+    /// whole.
+    fn save_stats(
+        &self,
+        py: Python<'_>,
+        rows: Rows,
+        path: PathBuf,
+        threads: usize,
+    ) -> PyResult<usize> {
+        let shards = rows.borrow(py, true, |data| {
+            self.by_target(py, threads, data, |model, data| {
+                model.require_single(SHARDS)?.shard(data)
+            })
+        })?;
+        py.detach(|| Shard::save_all(&shards, path)).map_err(to_python)?;
+        Ok(shards.iter().map(Shard::rows_beyond).max().unwrap_or(0))
+    }
+
+    /// The model with the rows of shards: beside its own rows or in place of them, and with equal
+    /// shards refused or not.
+    fn merged(
+        &self,
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        replace: bool,
+        repeated: bool,
+    ) -> PyResult<Self> {
+        py.detach(|| shards::merged(&self.targets, &paths, replace, repeated))
+            .map(|targets| Self { targets })
     }
 }
 

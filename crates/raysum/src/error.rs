@@ -1,9 +1,11 @@
 //! The error type. Variants carry values (rows, columns, shapes); the message is formatted here.
 
+mod cluster;
 mod stacks;
 mod suggestions;
 mod terms;
 
+pub use cluster::ClusterError;
 pub use stacks::StackError;
 pub use suggestions::SuggestError;
 pub use terms::TermError;
@@ -111,6 +113,9 @@ pub enum Error {
     /// Suggestions of points to try cannot be made.
     #[error(transparent)]
     Suggest(#[from] SuggestError),
+    /// What is wrong with rows on many machines.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     /// An engine that does not support linear terms.
     #[error("the {engine} engine has no grid for the linear term; use the weight or dense engine")]
     NoLinearTerm {

@@ -2,6 +2,7 @@
 
 mod conditioning;
 mod directions;
+mod elsewhere;
 mod evaluator;
 mod held_out;
 mod noise;
@@ -16,6 +17,7 @@ mod start;
 mod training;
 
 pub use progress::{Phase, Progress, ProgressFn};
+pub(crate) use training::Elsewhere;
 
 use crate::checkpoint::{Checkpoint, Fingerprint};
 use crate::config::Config;

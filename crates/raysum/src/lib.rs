@@ -4,6 +4,7 @@ mod basis;
 mod checkpoint;
 mod config;
 mod data;
+pub mod distributed;
 mod engine;
 pub mod error;
 mod file;

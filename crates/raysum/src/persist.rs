@@ -226,6 +226,19 @@ fn marked(k: usize, name: &str) -> String {
     if k == 0 { name.into() } else { format!("{k}/{name}") }
 }
 
+/// The bytes of content and arrays that are no file.
+pub(crate) fn pack_message(kind: &str, content: &impl Serialize, tensors: Vec<Tensor>) -> Vec<u8> {
+    container::pack(kind, content, tensors)
+}
+
+/// Reads the bytes of [`pack_message`]; the error says what is wrong with them.
+pub(crate) fn unpack_message<C: for<'a> Deserialize<'a>>(
+    bytes: &[u8],
+    kind: &str,
+) -> std::result::Result<(C, Vec<Tensor>), String> {
+    container::message(bytes, kind)
+}
+
 /// See [`container::resealed`].
 pub(crate) fn resealed(bytes: &[u8]) -> Option<Vec<u8>> {
     container::resealed(bytes)

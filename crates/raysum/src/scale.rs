@@ -2,12 +2,14 @@
 //! targets.
 
 mod evidence;
+mod merged;
 mod power;
 mod quadrature;
 mod ranks;
 mod rows;
 mod scaler;
 
+pub(crate) use merged::ColumnSums;
 pub(crate) use power::Power;
 pub(crate) use ranks::Ranks;
 pub(crate) use rows::StandardRows;

@@ -6,10 +6,11 @@
 
 use crate::data::Matrix;
 use crate::linalg::{self, Threads};
+use serde::{Deserialize, Serialize};
 use std::ops::{Index, Range};
 
 /// A matrix with a row per view and a column per column of X.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Views {
     blocks: Vec<Block>,
     /// The weights that are kept, block by block and row by row.
@@ -18,13 +19,13 @@ pub(crate) struct Views {
 }
 
 /// Views of one form.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Block {
     form: Form,
     rows: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 enum Form {
     /// Views in any direction.
     Full,

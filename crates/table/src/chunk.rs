@@ -4,6 +4,7 @@ use crate::evidence::Evidence;
 use crate::messages::{Audience, escaped, quoted};
 use anyhow::{Result, anyhow};
 use raysum::schema::{DateOrder, NumberFormat};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -66,7 +67,7 @@ pub struct TableHeader {
 }
 
 /// How a column of texts is read. Columns stored as numbers need no reading.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ColumnReading {
     /// Not at all.
     Skip,

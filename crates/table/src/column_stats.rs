@@ -31,11 +31,11 @@ pub struct TableStats {
 pub(crate) struct ColumnStats {
     pub(crate) name: Arc<str>,
     /// Its origin, if it differs from that of the other columns.
-    origin: Option<Arc<TableOrigin>>,
-    stored: bool,
+    pub(crate) origin: Option<Arc<TableOrigin>>,
+    pub(crate) stored: bool,
     pub(crate) missing: usize,
     /// The line and the text of the first infinity.
-    infinite: Option<(u64, String)>,
+    pub(crate) infinite: Option<(u64, String)>,
     pub(crate) evidence: Evidence,
     pub(crate) content: Content,
     /// How the column is read, by the evidence of all of its texts; set after the last row.
@@ -58,11 +58,11 @@ pub(crate) enum Content {
 #[derive(Clone, Debug)]
 pub(crate) struct ValueStats {
     pub(crate) mean: f64,
-    count: usize,
-    first: f64,
-    same: bool,
+    pub(crate) count: usize,
+    pub(crate) first: f64,
+    pub(crate) same: bool,
     /// Whether each value is one more than the one before.
-    counting: bool,
+    pub(crate) counting: bool,
 }
 
 impl ValueStats {
@@ -96,17 +96,17 @@ impl ValueStats {
 /// How often each text occurs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextStats {
-    sizes: HashMap<Arc<str>, usize>,
+    pub(crate) sizes: HashMap<Arc<str>, usize>,
     /// Whether there are more texts than are counted.
-    more: bool,
+    pub(crate) more: bool,
     /// Whether a counted text occurs twice.
-    repeated: bool,
+    pub(crate) repeated: bool,
     /// The line and the text of the first cell.
-    first: Option<(u64, Arc<str>)>,
+    pub(crate) first: Option<(u64, Arc<str>)>,
     /// The same of the first cell that is not a number in any notation, and of the first that is
     /// not a date.
-    first_no_number: Option<(u64, Arc<str>)>,
-    first_no_date: Option<(u64, Arc<str>)>,
+    pub(crate) first_no_number: Option<(u64, Arc<str>)>,
+    pub(crate) first_no_date: Option<(u64, Arc<str>)>,
 }
 
 impl TextStats {

@@ -32,6 +32,7 @@ mod missing;
 #[cfg(feature = "files")]
 mod npy;
 mod number;
+mod partitions;
 mod prediction;
 #[cfg(feature = "files")]
 mod reader;
@@ -60,6 +61,7 @@ pub use infer::{ColumnChoice, SchemaOptions, target_names};
 pub use input::InputPath;
 pub use messages::{Audience, Note, escaped, is_obeyed};
 pub use missing::Missing;
+pub use partitions::{Agreement, agree, merge_summaries, summarise};
 pub use prediction::{NewRows, PredictionOptions, read_all_new, read_new, schema_of};
 #[cfg(feature = "files")]
 pub use reader::{TableFile, WithTargets};

@@ -1,6 +1,7 @@
 //! The occupied cells of a lattice on the line, and the nodes of a basis.
 
 use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// Cells on either side of an occupied one that get a node too.
 const MARGIN: usize = 3;
@@ -21,7 +22,7 @@ fn floor(x: f64) -> i64 {
 }
 
 /// How many data points lie in each cell of a lattice.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Occupancy {
     pub(super) spacing: f64,
     first: i64,
@@ -125,7 +126,7 @@ impl Occupancy {
 
 /// Counts of points whose range is not known yet: on a lattice, and on a finer one for as long as
 /// the points are close together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Counts {
     coarse: Occupancy,
     fine: Option<Occupancy>,

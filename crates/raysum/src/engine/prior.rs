@@ -5,12 +5,13 @@ use crate::error::{Result, TermError};
 use crate::kernel::Shape;
 use crate::linalg::Threads;
 use crate::views::Views;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// k(x, x') = Σ_j λ_j κ_j(|W_j (x − x')|): the paper's kernel with everything that scales an input
 /// (P_j, A and ℓ_j) multiplied into one matrix, and a κ of its own for each sub-kernel. A linear
 /// sub-kernel is λ_j (W_j x)(W_j x').
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AdditiveKernel {
     /// κ_j.
     pub shapes: Vec<Shape>,
@@ -87,7 +88,7 @@ impl AdditiveKernel {
 }
 
 /// The Gaussian-process prior and noise at one θ, in standardised units.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Prior {
     /// The kernel.
     pub kernel: AdditiveKernel,

@@ -26,25 +26,24 @@ mod features;
 mod online;
 mod posterior;
 mod solution;
+mod sums;
 
 pub(crate) use features::FeatureMap;
 pub(crate) use posterior::WeightPosterior;
+pub(crate) use sums::{RowSums, Slopes, Solved, Summed};
 
 use super::streams::in_streams;
 use super::{Conditioned, Engine, Evaluation, Observations, Prior, Statistics};
-use crate::basis::{Counts, Occupancy, lattice_spacing};
+use crate::basis::{Counts, lattice_spacing};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::kernel::Shape;
 use crate::linalg::{self, Threads};
 use crate::memory;
 use crate::scale::StandardRows;
-use crate::views::Views;
 use features::Located;
-use solution::Solution;
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The engine's name.
 pub(crate) const NAME: &str = "weight";
@@ -105,35 +104,20 @@ impl<'a> Weight<'a> {
         wanted: Use,
         limit: usize,
     ) -> Result<FeatureMap> {
-        prior.kernel.check_products(NAME)?;
-        // Every sub-kernel has a feature at least.
-        if prior.kernel.degrees.len() > limit {
-            return Err(Error::BasisTooLarge);
-        }
-        let tolerance = wanted.tolerance(prior, self.rows.len());
-        let views = self.occupancies(prior, tolerance)?;
-        if estimate(&views) > limit {
-            return Err(Error::BasisTooLarge);
-        }
-        FeatureMap::new(&prior.kernel, &views, tolerance)
+        sums::feature_map_below(self, prior, wanted, limit)
     }
 
     /// About how many features the likelihood of these rows needs.
     pub(crate) fn estimated_features(&self, prior: &Prior) -> Result<usize> {
         prior.kernel.check_products(NAME)?;
         let tolerance = Use::Likelihood.tolerance(prior, self.rows.len());
-        Ok(estimate(&self.occupancies(prior, tolerance)?))
+        Ok(sums::estimate(&sums::occupancies(self, prior, tolerance)?))
     }
 
-    /// Where the rows fall along each view; lines do not need to know.
-    fn occupancies(&self, prior: &Prior, tolerance: f64) -> Result<Vec<Option<Occupancy>>> {
+    /// Counts where the rows fall along each view; lines do not need to know.
+    fn count(&self, prior: &Prior, tolerance: f64) -> Result<Vec<Option<Counts>>> {
         self.require_memory_of_views(prior)?;
-        // Lines need no counts: their feature is the same wherever the rows are.
-        let count = |shape: Shape| match shape {
-            Shape::Linear => None,
-            Shape::Stationary(kernel) => Some(Counts::new(lattice_spacing(kernel, tolerance))),
-        };
-        let empty = || prior.kernel.shapes_of_views().map(count).collect::<Vec<_>>();
+        let empty = || empty_counts(prior, tolerance);
         let parts = in_streams(self.rows.len(), 1024, 8, empty, |counts, range| {
             let rows = range.len();
             let z = prior.kernel.project(&self.rows.block(range)?, Threads::One);
@@ -145,7 +129,7 @@ impl<'a> Weight<'a> {
             let each = views.iter_mut().flatten().zip(part.iter().flatten());
             each.into_iter().try_for_each(|(view, more)| view.merge(more))?;
         }
-        Ok(views.into_iter().map(|counts| counts.map(Counts::settled)).collect())
+        Ok(views)
     }
 
     /// Fails if there is no memory for the projections of a block of rows on each thread, and for
@@ -156,14 +140,6 @@ impl<'a> Weight<'a> {
         memory::require(
             format_args!("{views} projections of {n} rows"),
             memory::count(&[&[views, 2 * at_once + 1024]]),
-        )
-    }
-
-    /// Fails if there is no memory for p × p sums: one per stream, the total, and its factors.
-    fn require_memory_of_features(&self, p: usize) -> Result<()> {
-        memory::require(
-            format_args!("the sums over {} rows of a model with {p} features", self.rows.len()),
-            memory::count(&[&[p, p, 6], &[p, 512, 2, 4]]),
         )
     }
 
@@ -231,67 +207,7 @@ impl<'a> Weight<'a> {
 
     /// Value and gradient with a feature map at hand.
     pub(super) fn evaluate_with(&self, map: &FeatureMap, prior: &Prior) -> Result<Evaluation> {
-        self.require_memory_of_features(map.len())?;
-        let noise = prior.noise_variance;
-        let variances = map.spread(&prior.kernel.variances);
-        let statistics = self.statistics(map, prior)?;
-        let solutions = Solution::all(&statistics, &variances, noise)?;
-        let [first, others @ ..] = solutions.as_slice() else {
-            return Err(Error::NoTargets);
-        };
-        let (covariance, trace) = first.covariance(noise);
-        let (p, targets) = (map.len(), solutions.len() as f64);
-        let parts = self.by_stream(
-            map,
-            prior,
-            || Gathered::new(&prior.kernel.views),
-            |sum, block| {
-                sum.spread.resize(block.phi.len(), 0.0);
-                linalg::symmetric_product(&covariance, &block.phi, p, &mut sum.spread);
-                sum.add_noise(block, &self.observations, targets, noise);
-                let residuals = block.residuals(0, &first.mean);
-                sum.add_residuals(block, &residuals, &self.observations, noise);
-                // Σ_t r_t μ_t' − TΦΣ: the first target's part is left as a product.
-                if !others.is_empty() {
-                    sum.spread.iter_mut().for_each(|s| *s *= targets);
-                }
-                for (t, solution) in others.iter().enumerate() {
-                    let residuals = block.residuals(t + 1, &solution.mean);
-                    sum.add_residuals(block, &residuals, &self.observations, noise);
-                    for (row, r) in sum.spread.chunks_mut(p.max(1)).zip(&residuals) {
-                        row.iter_mut().zip(&solution.mean).for_each(|(s, m)| *s -= r * m);
-                    }
-                }
-                let slopes = map.pull_back(&block.at, &residuals, &first.mean, &sum.spread);
-                sum.add_slopes(slopes, block);
-            },
-        )?;
-        let mut total = Gathered::new(&prior.kernel.views);
-        for part in &parts {
-            total.add_up(part);
-        }
-        total.views.weights_mut().iter_mut().for_each(|v| *v /= noise);
-        let noise_slope = if self.observations.noise.is_some() {
-            total.noise_slope
-        } else {
-            let trace_inverse = (statistics.rows as f64 - p as f64 + noise * trace) / noise;
-            0.5 * (total.squares / (noise * noise) - targets * trace_inverse)
-        };
-        let by_variance = map.blocks.iter().zip(&prior.kernel.variances).map(|(block, v)| {
-            let own = |s: &Solution| -> f64 {
-                s.mean[block.features.clone()].iter().map(|m| m * m).sum()
-            };
-            let mean: f64 = solutions.iter().map(own).sum();
-            let spread: f64 = block.features.clone().map(|a| covariance[a * p + a]).sum();
-            0.5 * (mean + targets * (spread - block.features.len() as f64 * v)) / (v * v)
-        });
-        Ok(Evaluation {
-            log_marginal_likelihood: solutions.iter().map(|s| s.log_marginal_likelihood).sum(),
-            views: total.views,
-            variances: by_variance.collect(),
-            noise_variance: noise_slope,
-            mean: total.sum / noise,
-        })
+        sums::evaluate(self, map, prior)
     }
 
     /// Likelihood and posterior of each target, with a feature map at hand.
@@ -300,16 +216,73 @@ impl<'a> Weight<'a> {
         map: FeatureMap,
         prior: &Prior,
     ) -> Result<Vec<Conditioned>> {
-        self.require_memory_of_features(map.len())?;
-        let statistics = self.statistics(&map, prior)?;
-        let posteriors = WeightPosterior::all(map, &statistics, &Arc::new(prior.clone()))?;
-        Ok(posteriors.into_iter().map(WeightPosterior::conditioned).collect())
+        sums::posteriors(self, map, prior)
     }
 }
 
-/// About how many features the bases over these points have.
-fn estimate(views: &[Option<Occupancy>]) -> usize {
-    views.iter().map(|view| view.as_ref().map_or(1, Occupancy::estimate)).sum()
+/// Counts of no rows; lines need none, as their feature is the same wherever the rows are.
+pub(super) fn empty_counts(prior: &Prior, tolerance: f64) -> Vec<Option<Counts>> {
+    let count = |shape: Shape| match shape {
+        Shape::Linear => None,
+        Shape::Stationary(kernel) => Some(Counts::new(lattice_spacing(kernel, tolerance))),
+    };
+    prior.kernel.shapes_of_views().map(count).collect()
+}
+
+impl RowSums for Weight<'_> {
+    fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn has_known_noise(&self) -> bool {
+        self.observations.noise.is_some()
+    }
+
+    fn counts(&self, prior: &Prior, tolerance: f64) -> Result<Vec<Option<Counts>>> {
+        self.count(prior, tolerance)
+    }
+
+    fn statistics(&self, map: &FeatureMap, prior: &Prior) -> Result<Statistics> {
+        Weight::statistics(self, map, prior)
+    }
+
+    fn slopes(&self, map: &FeatureMap, prior: &Prior, solved: &Solved) -> Result<Slopes> {
+        let noise = prior.noise_variance;
+        let (p, targets) = (map.len(), solved.means.len() as f64);
+        let Some((first, others)) = solved.means.split_first() else {
+            return Err(Error::NoTargets);
+        };
+        let parts = self.by_stream(
+            map,
+            prior,
+            || Gathered { sums: Slopes::new(&prior.kernel.views), spread: Vec::new() },
+            |sum, block| {
+                sum.spread.resize(block.phi.len(), 0.0);
+                linalg::symmetric_product(&solved.covariance, &block.phi, p, &mut sum.spread);
+                sum.add_noise(block, &self.observations, targets, noise);
+                let residuals = block.residuals(0, first);
+                sum.add_residuals(block, &residuals, &self.observations, noise);
+                // Σ_t r_t μ_t' − TΦΣ: the first target's part is left as a product.
+                if !others.is_empty() {
+                    sum.spread.iter_mut().for_each(|s| *s *= targets);
+                }
+                for (t, mean) in others.iter().enumerate() {
+                    let residuals = block.residuals(t + 1, mean);
+                    sum.add_residuals(block, &residuals, &self.observations, noise);
+                    for (row, r) in sum.spread.chunks_mut(p.max(1)).zip(&residuals) {
+                        row.iter_mut().zip(mean).for_each(|(s, m)| *s -= r * m);
+                    }
+                }
+                let slopes = map.pull_back(&block.at, &residuals, first, &sum.spread);
+                sum.add_slopes(slopes, block);
+            },
+        )?;
+        let mut total = Slopes::new(&prior.kernel.views);
+        for part in &parts {
+            total.add(&part.sums);
+        }
+        Ok(total)
+    }
 }
 
 /// The multiplications that an evaluation with p features takes, about.
@@ -359,43 +332,35 @@ impl Workspace {
     }
 }
 
-/// The sums over rows for the gradient: σ² ∂/∂W, Σ ρr² and Σ ρr, and where the noise of rows is
-/// known ∂/∂σ².
+/// The sums of a stream of rows for the gradient.
 struct Gathered {
-    views: Views,
-    squares: f64,
-    sum: f64,
-    noise_slope: f64,
+    sums: Slopes,
     /// Room for a block's ΦΣ.
     spread: Vec<f64>,
 }
 
 impl Gathered {
-    fn new(views: &Views) -> Self {
-        let views = views.zeros();
-        Self { views, squares: 0.0, sum: 0.0, noise_slope: 0.0, spread: Vec::new() }
-    }
-
     /// Adds ∂/∂W from ∂/∂z.
     fn add_slopes(&mut self, mut slopes: Vec<f64>, block: &Workspace) {
-        let views = self.views.rows();
+        let views = self.sums.views.rows();
         for (row, root) in slopes.chunks_mut(views.max(1)).zip(&block.roots) {
             row.iter_mut().for_each(|s| *s *= root);
         }
-        self.views.add_slopes(&slopes, &block.x);
+        self.sums.views.add_slopes(&slopes, &block.x);
     }
 
     /// Adds the contribution of one target's residuals to ∂/∂c and ∂/∂σ².
     fn add_residuals(&mut self, block: &Workspace, r: &[f64], of: &Observations, noise: f64) {
-        self.squares += r.iter().map(|r| r * r).sum::<f64>();
-        self.sum += if block.roots.is_empty() {
+        let sums = &mut self.sums;
+        sums.squares += r.iter().map(|r| r * r).sum::<f64>();
+        sums.sum += if block.roots.is_empty() {
             r.iter().sum::<f64>()
         } else {
             linalg::dot(r, &block.roots)
         };
         if of.noise.is_some() {
             let slope = |(i, r): (usize, &f64)| r * r / of.variance(i, noise);
-            self.noise_slope += 0.5 * block.range.clone().zip(r).map(slope).sum::<f64>() / noise;
+            sums.noise_slope += 0.5 * block.range.clone().zip(r).map(slope).sum::<f64>() / noise;
         }
     }
 
@@ -408,14 +373,7 @@ impl Gathered {
         for (k, i) in block.range.clone().enumerate() {
             let at = k * p..(k + 1) * p;
             let spread = linalg::dot(&block.phi[at.clone()], &self.spread[at]) / noise;
-            self.noise_slope += 0.5 * targets * (spread - 1.0) / of.variance(i, noise);
+            self.sums.noise_slope += 0.5 * targets * (spread - 1.0) / of.variance(i, noise);
         }
-    }
-
-    fn add_up(&mut self, other: &Gathered) {
-        self.views.add(&other.views);
-        self.squares += other.squares;
-        self.sum += other.sum;
-        self.noise_slope += other.noise_slope;
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn condition(
     let scales = training.scalers.iter().zip(&training.jacobians);
     for ((likelihood, posterior), (scaler, jacobian)) in posteriors.into_iter().zip(scales) {
         let report = FitReport {
-            rows: training.x.rows(),
+            rows: training.all_rows(),
             log_marginal_likelihood: likelihood + correction + jacobian,
             copies: correction,
             jacobian: *jacobian,

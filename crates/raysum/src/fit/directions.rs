@@ -56,7 +56,8 @@ impl Learning {
             trials.push(LearningTrial::new(search, problem, split, &start)?);
         }
         let most = score(search, training, &mut trials)?;
-        let part = (rows.len() < training.len()).then(|| training.rows(rows)).transpose()?;
+        let some = rows.len() < training.len() || training.is_sample();
+        let part = some.then(|| training.rows(rows)).transpose()?;
         let mut problem = training.problem(config, part.as_ref())?;
         let (parameters, first) = start.find(search, &mut problem)?;
         Ok(Self { parameters, first, most })

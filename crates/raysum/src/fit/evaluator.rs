@@ -23,7 +23,7 @@ impl Task<'_, '_> {
 
     /// A tolerance for the value, from one per observed value.
     pub(super) fn tolerance(&self, each: f64) -> f64 {
-        each * self.problem.observations.values()
+        each * self.problem.values
     }
 }
 
@@ -96,7 +96,7 @@ impl Objective for Evaluator<'_, '_, '_, '_> {
     }
 
     fn observe(&mut self, step: &Step) -> ControlFlow<()> {
-        let rows = self.problem.observations.rows();
+        let rows = self.problem.rows;
         self.record.tracker.evaluated(rows, step.evaluations, -step.best)
     }
 }

@@ -62,6 +62,8 @@ impl<'s> Schedule<'s> {
         // stopped by rows of the first stage, which must be many.
         let no_scouts = config.learns_directions() || config.optimizer == Optimizer::Adam;
         let stages = match config.subset {
+            Some(rows) if training.is_sample() => Stages::one(rows.min(training.at_hand())),
+            None if training.is_sample() => Stages::sampled(training.at_hand(), n, no_scouts),
             Some(rows) if rows < n && !started && !no_scouts => Stages::scouted(rows),
             Some(rows) => Stages::one(rows.min(n)),
             None if started => Stages::one(n),
@@ -78,7 +80,7 @@ impl<'s> Schedule<'s> {
         training: &Training<'_>,
         parameters: &Parameters,
     ) -> Result<Found> {
-        if self.stages.rows[0] < training.len() {
+        if self.stages.rows[0] < training.len() || training.is_sample() {
             training.whole(self.config)?.engine.check(&parameters.prior_at(&self.first))?;
         }
         let First { parameters, mut outcomes, freedom, most } =
@@ -88,7 +90,7 @@ impl<'s> Schedule<'s> {
         let mut short = most.is_some();
         for index in 1..self.stages.rows.len() {
             let rows = self.stages.rows[index];
-            let part = (rows < training.len())
+            let part = (!self.is_all(training, index))
                 .then(|| training.rows(&training.sample(rows, self.config.seed, index)))
                 .transpose()?;
             let mut problem = training.problem(self.config, part.as_ref())?;
@@ -96,6 +98,10 @@ impl<'s> Schedule<'s> {
             let expected = self.stages.expected(index).min(most.unwrap_or(usize::MAX));
             search.record.tracker.enter(Phase::Search, expected, self.stages.ahead(index));
             let growth = rows as f64 / self.stages.rows[index - 1] as f64;
+            // Where evaluations are dear, the sample has decided.
+            if self.stages.is_elsewhere(index) {
+                outcomes.truncate(1);
+            }
             let best = search.best_outcome(&mut task, outcomes)?;
             let work = task.problem.engine.work(&parameters.prior_at(&best.point));
             let limit = self.limit(index, work);
@@ -115,6 +121,15 @@ impl<'s> Schedule<'s> {
         Ok(Found { parameters: parameters.settled(&best.point), hyperparameters, report })
     }
 
+    /// Whether a stage is on all rows: of a sample's, the last one may be.
+    fn is_all(&self, training: &Training<'_>, index: usize) -> bool {
+        if training.is_sample() {
+            self.stages.is_elsewhere(index)
+        } else {
+            self.stages.rows[index] == training.len()
+        }
+    }
+
     fn most_evaluations(&self) -> usize {
         self.config.max_evaluations.unwrap_or(Lbfgs::default().evaluations)
     }
@@ -126,7 +141,11 @@ impl<'s> Schedule<'s> {
                 let all = self.most_evaluations();
                 work.map_or(all, stages::affordable).min(all)
             }
-            Some(_) if self.config.learns_directions() && index == 1 => {
+            Some(_)
+                if self.config.learns_directions()
+                    && index == 1
+                    && !self.stages.is_elsewhere(index) =>
+            {
                 directions::LATER_EVALUATIONS
             }
             Some(limit) => limit,
@@ -139,9 +158,9 @@ impl<'s> Schedule<'s> {
         training: &Training<'_>,
         parameters: &Parameters,
     ) -> Result<First> {
-        let (config, n, rows) = (self.config, training.len(), self.stages.rows[0]);
-        let all = rows == n;
-        let numbers = if all { (0..n).collect() } else { training.sample(rows, config.seed, 0) };
+        let (config, rows) = (self.config, self.stages.rows[0]);
+        let all = self.is_all(training, 0);
+        let numbers = if all { (0..rows).collect() } else { training.sample(rows, config.seed, 0) };
         let part = (!all).then(|| training.rows(&numbers)).transpose()?;
         if config.learns_directions() {
             let learning = if self.started {

@@ -38,18 +38,20 @@ pub(super) struct Stages {
     pub(super) rows: Vec<usize>,
     /// Whether the first stage only finds a start: the second then has no limit.
     scouted: bool,
+    /// Whether the last stage is on rows that are somewhere else, where evaluations are dear.
+    elsewhere: bool,
 }
 
 impl Stages {
     /// All in one.
     pub(super) fn one(rows: usize) -> Self {
-        Self { rows: vec![rows], scouted: false }
+        Self { rows: vec![rows], scouted: false, elsewhere: false }
     }
 
     /// Stages on some of n rows, then on all.
     pub(super) fn plain(n: usize) -> Self {
         let parts = PARTS.iter().filter(|(_, from)| n > *from).map(|(rows, _)| *rows);
-        Self { rows: parts.chain([n]).collect(), scouted: false }
+        Self { rows: parts.chain([n]).collect(), scouted: false, elsewhere: false }
     }
 
     /// The same after a first stage that finds a start.
@@ -62,8 +64,24 @@ impl Stages {
         stages
     }
 
+    /// Stages on a sample, then on all n rows, which are somewhere else; `plain` is whether none only
+    /// finds a start.
+    pub(super) fn sampled(sample: usize, n: usize, plain: bool) -> Self {
+        let mut stages = if plain { Self::plain(sample) } else { Self::scouted(sample) };
+        stages.rows.push(n);
+        Self { elsewhere: true, ..stages }
+    }
+
+    /// Whether a stage is on rows that are somewhere else.
+    pub(super) fn is_elsewhere(&self, index: usize) -> bool {
+        self.elsewhere && index + 1 == self.rows.len()
+    }
+
     /// The maximum number of evaluations of a stage, if it has one.
     pub(super) fn limit(&self, index: usize) -> Option<usize> {
+        if self.is_elsewhere(index) {
+            return Some(LAST_EVALUATIONS);
+        }
         match index - usize::from(self.scouted && index > 0) {
             0 => None,
             1 => Some(LATER_EVALUATIONS),
@@ -101,6 +119,15 @@ mod tests {
         assert_eq!(scouted(3_000), [1_500, 3_000]);
         assert_eq!(scouted(5_000), [2_000, 5_000]);
         assert_eq!(scouted(20_001), [2_000, 10_000, 20_001]);
+    }
+
+    #[test]
+    fn rows_elsewhere_come_last_and_are_evaluated_a_few_times() {
+        let stages = Stages::sampled(3_000, 1_000_000, false);
+        assert_eq!(stages.rows, [1_500, 3_000, 1_000_000]);
+        assert_eq!([1, 2].map(|k| stages.limit(k)), [None, Some(LAST_EVALUATIONS)]);
+        assert_eq!([0, 1, 2].map(|k| stages.is_elsewhere(k)), [false, false, true]);
+        assert_eq!(Stages::sampled(500, 500, true).rows, [500, 500]);
     }
 
     #[test]

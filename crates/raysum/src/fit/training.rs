@@ -6,7 +6,7 @@ use crate::data::{Copies, Dataset, Distinct, Matrix, MatrixRef};
 use crate::engine::auto::{self, Auto, Choice};
 use crate::engine::neighbors::Neighbors;
 use crate::engine::ski::Ski;
-use crate::engine::weight::Weight;
+use crate::engine::weight::{RowSums, Summed, Weight};
 use crate::engine::{Engine, Observations, Prior};
 use crate::error::{Error, Result};
 use crate::model::{Model, NoiseLevels};
@@ -29,8 +29,21 @@ pub(super) struct Training<'a> {
     distinct: Option<SomeRows>,
     /// How rough functions may become.
     roughness: Option<Roughness>,
+    /// All rows, where those at hand are a sample of them.
+    elsewhere: Option<Elsewhere<'a>>,
     /// Whether the relevance of columns is computed.
     pub(super) relevance: bool,
+}
+
+/// Rows that are somewhere else, such as on other machines.
+#[derive(Clone)]
+pub(crate) struct Elsewhere<'a> {
+    /// Sums over them.
+    pub(crate) sums: &'a dyn RowSums,
+    /// Their scales, one per target.
+    pub(crate) scalers: Vec<Scaler>,
+    /// The logarithm of the Jacobian of each target's scale.
+    pub(crate) jacobians: Vec<f64>,
 }
 
 /// Some rows, owned.
@@ -85,8 +98,50 @@ impl<'a> Training<'a> {
             copies,
             distinct,
             roughness,
+            elsewhere: None,
             relevance,
         })
+    }
+
+    /// A sample of rows that are somewhere else. Copies of a row count as rows of their own, because
+    /// they may be on different machines.
+    pub(super) fn of_sample(
+        config: &Config,
+        data: &Dataset<'a>,
+        all: Elsewhere<'a>,
+    ) -> Result<Self> {
+        let (x, groups) = (data.x(), data.groups());
+        let sample = || {
+            let rows: Vec<usize> = (0..x.rows()).step_by(x.rows().div_ceil(SAMPLE)).collect();
+            x.gather(&rows)
+        };
+        Ok(Self {
+            x,
+            observations: Observations::standardised(data, &all.scalers),
+            scalers: all.scalers.clone(),
+            jacobians: all.jacobians.clone(),
+            groups,
+            copies: None,
+            distinct: None,
+            roughness: Roughness::new(config, all.sums.rows(), sample)?,
+            elsewhere: Some(all),
+            relevance: true,
+        })
+    }
+
+    /// Whether these rows are a sample of others.
+    pub(super) fn is_sample(&self) -> bool {
+        self.elsewhere.is_some()
+    }
+
+    /// Number of rows that a posterior conditions on.
+    pub(super) fn all_rows(&self) -> usize {
+        self.elsewhere.as_ref().map_or(self.x.rows(), |all| all.sums.rows())
+    }
+
+    /// Number of rows at hand.
+    pub(super) fn at_hand(&self) -> usize {
+        self.distinct.as_ref().map_or(self.x.rows(), |rows| rows.x.rows())
     }
 
     /// Weights all rows by the level of their noise.
@@ -112,13 +167,13 @@ impl<'a> Training<'a> {
 
     /// Number of rows to search on.
     pub(super) fn len(&self) -> usize {
-        self.distinct.as_ref().map_or(self.x.rows(), |rows| rows.x.rows())
+        self.elsewhere.as_ref().map_or(self.at_hand(), |all| all.sums.rows())
     }
 
-    /// The indices of random rows, in order.
+    /// The indices of random rows at hand, in order.
     pub(super) fn sample(&self, rows: usize, seed: u64, stage: usize) -> Vec<usize> {
         let mut rng = stream(seed, Purpose::Subset, stage as u32);
-        let mut chosen = rand::seq::index::sample(&mut rng, self.len(), rows).into_vec();
+        let mut chosen = rand::seq::index::sample(&mut rng, self.at_hand(), rows).into_vec();
         chosen.sort_unstable();
         chosen
     }
@@ -164,6 +219,12 @@ impl<'a> Training<'a> {
 
     /// The same for a posterior: all original rows.
     pub(super) fn whole(&self, config: &Config) -> Result<FitProblem<'_>> {
+        if let Some(all) = &self.elsewhere {
+            let roughness = self.roughness.as_ref().map(|roughness| (roughness, &self.scalers[0]));
+            let values = (all.sums.rows() * self.scalers.len()) as f64;
+            let (rows, engine) = (all.sums.rows(), Box::new(Summed(all.sums)));
+            return Ok(FitProblem { engine, rows, values, correction: None, roughness });
+        }
         self.over(config, self.x, &self.observations, self.copies.as_ref())
     }
 
@@ -177,7 +238,8 @@ impl<'a> Training<'a> {
         let correction = copies.map(|copies| Correction::new(copies, observations));
         let roughness = self.roughness.as_ref().map(|roughness| (roughness, &self.scalers[0]));
         let engine = self.engine(config, x, observations)?;
-        Ok(FitProblem { engine, observations, correction, roughness })
+        let (rows, values) = (observations.rows(), observations.values());
+        Ok(FitProblem { engine, rows, values, correction, roughness })
     }
 
     /// Computes the relevance of a model's columns from the rows of the search.
@@ -222,10 +284,12 @@ impl<'a> Training<'a> {
     }
 }
 
-/// Rows behind an engine, and what was observed there.
+/// Rows behind an engine.
 pub(super) struct FitProblem<'a> {
     pub(super) engine: Box<dyn Engine + 'a>,
-    pub(super) observations: &'a Observations,
+    /// Number of rows, and of observed values over all targets.
+    pub(super) rows: usize,
+    pub(super) values: f64,
     pub(super) correction: Option<Correction>,
     roughness: Option<(&'a Roughness, &'a Scaler)>,
 }

@@ -139,6 +139,19 @@ pub(super) fn unpack<C: for<'a> Deserialize<'a>, T>(
     parts.and_then(|(content, tensors)| make(content, tensors)).map_err(|problem| problem.at(path))
 }
 
+/// Content and arrays of bytes that are no file; the error says what is wrong with them.
+pub(super) fn message<C: for<'a> Deserialize<'a>>(
+    bytes: &[u8],
+    kind: &str,
+) -> std::result::Result<(C, Vec<Tensor>), String> {
+    open(bytes, kind).map_err(|problem| match problem {
+        Problem::NotAModel => "it is not a message of raysum".into(),
+        Problem::Format(found) => format!("its format is {found}"),
+        Problem::Kind(found) => format!("it is of the kind '{found}'"),
+        Problem::Damaged(detail) => detail,
+    })
+}
+
 fn open<C: for<'a> Deserialize<'a>>(
     bytes: &[u8],
     kind: &str,

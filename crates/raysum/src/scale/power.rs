@@ -96,7 +96,13 @@ fn lowered(value: f64, exponent: f64) -> f64 {
 impl Power {
     /// The map of the highest likelihood for the values of rows, which count as often as their weights
     /// say; `None` if they do not vary.
-    pub(super) fn learn(evidence: &Evidence, y: &[f64], weights: Option<&[f64]>) -> Option<Self> {
+    /// `range` is that of all values, of which `y` may be a sample.
+    pub(super) fn learn(
+        evidence: &Evidence,
+        y: &[f64],
+        weights: Option<&[f64]>,
+        range: (f64, f64),
+    ) -> Option<Self> {
         let (origin, unit) = centre(y)?;
         let some: Vec<f64> = evidence.rows.iter().map(|&i| y[i]).collect();
         let likelihood = |curve: &PowerCurve| log_likelihood(curve, &some, evidence);
@@ -106,7 +112,7 @@ impl Power {
             let curve = |exponent| PowerCurve::YeoJohnson { origin, unit, exponent };
             curves.push(curve(maximum(|exponent| likelihood(&curve(exponent)))));
         }
-        if y.iter().all(|y| *y > 0.0) {
+        if range.0 > 0.0 {
             curves.push(PowerCurve::Logarithm);
         }
         let curves = curves.into_iter().map(|curve| (likelihood(&curve), curve));
@@ -115,7 +121,7 @@ impl Power {
         let sound = variance.is_finite() && variance > 0.0;
         sound.then(|| {
             let mut power = Self { curve, mean, std: variance.sqrt(), limits: (0.0, 0.0) };
-            let (low, high) = Standard::of(y).range.unwrap_or((origin, origin));
+            let (low, high) = range;
             let width = (high / 2.0 - low / 2.0).min(f64::MAX / 8.0) * 2.0;
             let end = |y: f64| power.apply(y.clamp(f64::MIN, f64::MAX));
             power.limits = (end(low - width), end(high + width));
@@ -263,6 +269,10 @@ mod tests {
 
     const FAR_LIMITS: (f64, f64) = (-1e9, 1e9);
 
+    fn range(y: &[f64]) -> (f64, f64) {
+        Standard::of(y).range.unwrap()
+    }
+
     fn curves() -> Vec<PowerCurve> {
         let of = |exponent| PowerCurve::YeoJohnson { origin: 3.0, unit: 0.7, exponent };
         let mut all: Vec<PowerCurve> = [0.0, 0.3, 1.0, 1.6, 2.0].map(of).to_vec();
@@ -301,7 +311,7 @@ mod tests {
     /// A map of values without anything to explain them.
     fn learn(y: &[f64]) -> Option<Power> {
         let nothing = Matrix::zeros(y.len(), 1);
-        Power::learn(&Evidence::new((&nothing).into()).unwrap(), y, None)
+        Power::learn(&Evidence::new((&nothing).into()).unwrap(), y, None, range(y))
     }
 
     #[test]
@@ -327,7 +337,7 @@ mod tests {
         let noise = |i: usize| z[(i * 177) % 400];
         let y: Vec<f64> = (0..400).map(|i| column[i] + 0.3 * noise(i)).collect();
         let x = Matrix::from_row_major(400, 1, column).unwrap();
-        let map = Power::learn(&Evidence::new((&x).into()).unwrap(), &y, None).unwrap();
+        let map = Power::learn(&Evidence::new((&x).into()).unwrap(), &y, None, range(&y)).unwrap();
         // Its curve is straight over most of the values: alone it would not be.
         let bend = |power: &Power| {
             let slope = |y: f64| power.log_slope(y);

@@ -63,6 +63,16 @@ fn average_noise(weights: &[f64], mean_weight: f64) -> f64 {
     mean(&noise)
 }
 
+/// The scale of a target, never with a standard deviation of 0.
+fn with_spread(mut target: Standard) -> Standard {
+    if target.std == 0.0 {
+        // A constant target gives no information on its scale; its own size is the best guess,
+        // and keeps every predicted standard deviation finite and above 0.
+        target.std = if target.mean == 0.0 { 1.0 } else { target.mean.abs() };
+    }
+    target
+}
+
 impl Scaler {
     /// Learns the scales from training rows.
     pub fn fit(x: MatrixRef<'_>, y: &[f64]) -> Result<Self> {
@@ -85,26 +95,62 @@ impl Scaler {
         let evidence = scales.powers.then(|| Evidence::new(data.x())).transpose()?;
         let weight = observed.map_or(1.0, mean);
         let average_noise = observed.map_or(1.0, |w| average_noise(w, weight));
-        let scaler = |y: &&[f64]| Self {
-            x: x.clone(),
-            ranks: ranks.clone(),
-            y: Self::of_target(y, weights),
-            power: evidence.as_ref().and_then(|evidence| Power::learn(evidence, y, weights)),
-            weight,
-            average_noise,
-            reported_noise: if weighted { weight } else { average_noise },
+        let scaler = |y: &&[f64]| {
+            let target = Self::of_target(y, weights);
+            let power = |evidence: &Evidence| {
+                Power::learn(evidence, y, weights, target.range.unwrap_or_default())
+            };
+            Self {
+                x: x.clone(),
+                ranks: ranks.clone(),
+                y: target,
+                power: evidence.as_ref().and_then(power),
+                weight,
+                average_noise,
+                reported_noise: if weighted { weight } else { average_noise },
+            }
         };
         Ok(data.targets().iter().map(scaler).collect())
     }
 
+    /// The scales of rows on many machines, for each target: the columns and the targets by sums
+    /// over all rows, and what is learned beside them from a sample. `weight` is the mean sample
+    /// weight, if rows have any; their average noise is not known yet.
+    pub(crate) fn of_sample(
+        sample: &Dataset<'_>,
+        scales: LearnedScales,
+        (x, targets): (&[Standard], &[Standard]),
+        weight: Option<f64>,
+    ) -> Result<Vec<Self>> {
+        let weights = sample.weights();
+        let ranks = scales.ranks.then(|| Ranks::of_columns(sample.x())).transpose()?;
+        let evidence = scales.powers.then(|| Evidence::new(sample.x())).transpose()?;
+        let weight = weight.unwrap_or(1.0);
+        let scaler = |(y, target): (&&[f64], &Standard)| {
+            let power = |evidence: &Evidence| {
+                Power::learn(evidence, y, weights, target.range.unwrap_or_default())
+            };
+            Self {
+                x: x.to_vec(),
+                ranks: ranks.clone(),
+                y: with_spread(*target),
+                power: evidence.as_ref().and_then(power),
+                weight,
+                average_noise: 1.0,
+                reported_noise: weight,
+            }
+        };
+        Ok(sample.targets().iter().zip(targets).map(scaler).collect())
+    }
+
+    /// The sum of the noise variances of rows with these weights, in units of that of the mean
+    /// weight.
+    pub(crate) fn sum_of_noise(&self, weights: &[f64]) -> f64 {
+        average_noise(weights, self.weight) * weights.len() as f64
+    }
+
     fn of_target(y: &[f64], weights: Option<&[f64]>) -> Standard {
-        let mut target = Standard::of_column(y, weights);
-        if target.std == 0.0 {
-            // A constant target gives no information on its scale; its own size is the best guess,
-            // and keeps every predicted standard deviation finite and above 0.
-            target.std = if target.mean == 0.0 { 1.0 } else { target.mean.abs() };
-        }
-        target
+        with_spread(Standard::of_column(y, weights))
     }
 
     /// The slope of a standardised column at a value of it: 0 for a constant one.

@@ -31,6 +31,7 @@ const ORDER: [&str; 28] = [
     "stack",
     "suggest",
     "persist",
+    "distributed",
     "lib",
 ];
 

@@ -23,8 +23,16 @@ impl WeightPosterior {
 }
 
 impl FeatureMap {
-    /// The arrays that [`read_map`] needs.
-    pub(in crate::engine::weight) fn tensors(&self) -> Vec<Tensor> {
+    /// A map from its arrays, with every size checked; the error says what is wrong with them.
+    pub(crate) fn from_tensors(
+        prior: &Prior,
+        tensors: &[Tensor],
+    ) -> std::result::Result<Self, String> {
+        read_map(prior, tensors)
+    }
+
+    /// The arrays that [`FeatureMap::from_tensors`] needs.
+    pub(crate) fn tensors(&self) -> Vec<Tensor> {
         let mut all = Vec::new();
         for (view, basis) in self.views.iter().enumerate().filter(|(_, basis)| !basis.is_line()) {
             let (spacing, cells, transform) = basis.parts();
