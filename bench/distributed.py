@@ -19,7 +19,7 @@ import dask.array as da
 import distributed
 import numpy as np
 from raysum import ProjectedAdditiveGPRegressor, __version__
-from raysum.dask import _round
+from raysum.dask import merged, partitions
 from raysum.distributed import Job, merge_all, run
 
 #: The kinds of rounds of one evaluation, in their order, after the first round.
@@ -51,10 +51,10 @@ def rounds(estimator, answer):
     started = time.perf_counter()
     while (task := fit.task()) is not None:
         before = time.perf_counter()
-        merged = answer(task)
+        whole = answer(task)
         seconds = time.perf_counter() - before
-        found.append((kind_of(task), seconds, len(task), len(merged)))
-        fit.answer(merged)
+        found.append((kind_of(task), seconds, len(task), len(whole)))
+        fit.answer(whole)
     return found, time.perf_counter() - started, fit.model()
 
 
@@ -107,14 +107,11 @@ def main():
             distributed.Client(cluster) as client,
         ):
             size = args.rows // args.partitions
-            rows = [da.from_array(a, chunks=size).persist() for a in (X, y)]
-            rows[0] = da.from_array(X, chunks=(size, -1)).persist()
-            distributed.wait(rows)
-            delayed = {
-                name: list(np.ravel(np.asarray(a.to_delayed(), dtype=object)))
-                for name, a in zip(("X", "y"), rows)
-            }
-            found, seconds, model = rounds(estimator, lambda task: _round(client, task, delayed))
+            rows = da.from_array(X, chunks=(size, -1)).persist()
+            targets = da.from_array(y, chunks=size).persist()
+            distributed.wait([rows, targets])
+            delayed = partitions(rows, targets)
+            found, seconds, model = rounds(estimator, lambda task: merged(client, task, delayed))
             report(f"dask, {workers} worker(s) of one thread", found, seconds, keep)
             keep(check="same bits as one process", equal=model._model.to_bytes() == bits)
     simulate(X, y, estimator, parts, keep)
@@ -149,18 +146,18 @@ def simulate(X, y, estimator, parts, keep):
     ]
     work = time.perf_counter() - before
     before = time.perf_counter()
-    merged = merge_all(answers)
+    whole = merge_all(answers)
     seconds = time.perf_counter() - before
     again = merge_all(answers)
-    fit.answer(merged)
+    fit.answer(whole)
     keep(
         simulation="1,000 partitions",
         answers_seconds=round(work, 3),
         merges=999,
         merge_seconds=round(seconds, 3),
         seconds_per_merge=round(seconds / 999, 6),
-        answer_bytes=len(merged),
-        same_bits_again=merged == again,
+        answer_bytes=len(whole),
+        same_bits_again=whole == again,
     )
 
 

@@ -76,19 +76,11 @@ class DaskGPRegressor(ClusterRegressor):
         """
         client = _client(client)
         _check_workers(client)
-        given = {"X": X, "y": y, "sample_weight": sample_weight, "noise_std": noise_std}
-        parts = {name: _delayed(name, data) for name, data in given.items() if data is not None}
-        counts = {name: len(delayed) for name, delayed in parts.items()}
-        for name, count in counts.items():
-            if count != counts["X"]:
-                raise ValueError(
-                    f"X has {counts['X']} partitions, but {name} has {count}; repartition one of "
-                    "them."
-                )
+        parts = partitions(X, y, sample_weight, noise_std)
         with reporting(int(self.verbose)) as progress:
             job = Job(
                 self._local(),
-                table=hasattr(X, "columns"),
+                table=hasattr(X, "divisions"),
                 targets=_targets(y),
                 sample_weight=sample_weight is not None,
                 noise_std=noise_std is not None,
@@ -97,7 +89,7 @@ class DaskGPRegressor(ClusterRegressor):
                 progress=progress,
             )
             while (task := job.task()) is not None:
-                job.answer(_round(client, task, parts))
+                job.answer(merged(client, task, parts))
         self.model_ = job.model(several=y.ndim == 2)
         return self
 
@@ -131,7 +123,7 @@ class DaskGPRegressor(ClusterRegressor):
 
         names = prediction_columns(self.model_, return_std, interval)
         model = delayed(self.model_, pure=True)
-        if hasattr(X, "columns"):
+        if hasattr(X, "divisions"):
             import pandas as pd
 
             meta = pd.DataFrame({name: np.empty(0) for name in names})
@@ -225,44 +217,78 @@ def _check_workers(client: Any) -> None:
             )
 
 
-def _delayed(name: str, data: Any) -> list[Any]:
-    """The partitions of a Dask collection."""
-    if not hasattr(data, "to_delayed"):
-        kind = type(data).__name__
-        raise TypeError(f"{name} must be a Dask DataFrame or Array, but is a {kind}.")
-    if not hasattr(data, "columns") and getattr(data, "ndim", 1) == 2:
-        data = data.rechunk({1: -1})
-    return list(np.ravel(np.asarray(data.to_delayed(), dtype=object)))
+def partitions(X: Any, y: Any, sample_weight: Any = None, noise_std: Any = None) -> list[Any]:
+    """The partitions of collections that belong together, each as one delayed object: a tuple of
+    arrays, or a frame and the columns of its labels.
+    """
+    given = {"X": X, "y": y, "sample_weight": sample_weight, "noise_std": noise_std}
+    given = {name: data for name, data in given.items() if data is not None}
+    frames = hasattr(X, "divisions")
+    for name, data in given.items():
+        if not hasattr(data, "to_delayed") or hasattr(data, "divisions") != frames:
+            kind, wanted = type(data).__name__, "DataFrame" if frames else "Array"
+            if name == "X":
+                wanted = "DataFrame or Array"
+            raise TypeError(f"{name} must be a Dask {wanted}, but is a {kind}.")
+        count, expected = (each.npartitions if frames else each.numblocks[0] for each in (data, X))
+        if count != expected:
+            raise ValueError(
+                f"X has {expected} partitions, but {name} has {count}; repartition one of them."
+            )
+    from dask.delayed import delayed
+
+    if not frames:
+        blocks = []
+        for data in given.values():
+            rows = data.rechunk({1: -1}) if data.ndim == 2 else data
+            blocks.append(np.ravel(np.asarray(rows.to_delayed(), dtype=object)))
+        group = delayed(_of_arrays, pure=False)
+        return [group(list(given), *block) for block in zip(*blocks)]
+    # One frame, because Dask may read each collection of a table in partitions of its own.
+    labels: dict[str, list[str]] = {}
+    added: dict[str, Any] = {}
+    for name, data in list(given.items())[1:]:
+        columns = list(data.columns) if data.ndim == 2 else [None]
+        labels[name] = [f"raysum {name} {k}" for k in range(len(columns))]
+        for label, column in zip(labels[name], columns):
+            added[label] = data if column is None else data[column]
+    group = delayed(_of_frame, pure=False)
+    return [group(labels, part) for part in X.assign(**added).to_delayed()]
+
+
+def _of_arrays(names: list[str], *arrays: Any) -> dict[str, Any]:
+    return dict(zip(names, arrays))
+
+
+def _of_frame(labels: dict[str, list[str]], part: Any) -> dict[str, Any]:
+    added = {name: part[columns] for name, columns in labels.items()}
+    for name in ("sample_weight", "noise_std"):
+        if name in added:
+            added[name] = added[name].iloc[:, 0]
+    used = [label for columns in labels.values() for label in columns]
+    return {"X": part.drop(columns=used), **added}
+
+
+def _answer(task: bytes, part: dict[str, Any], partition: int) -> bytes:
+    return run(task, **part, partition=partition)
 
 
 def _targets(y: Any) -> list[str] | int:
     """The names of the targets, or their number."""
-    if hasattr(y, "columns"):
-        return [str(name) for name in y.columns]
-    name = getattr(y, "name", None)
     if hasattr(y, "divisions"):
-        return ["y" if name is None else str(name)]
+        names = y.columns if y.ndim == 2 else [y.name]
+        return ["y" if name is None else str(name) for name in names]
     return 1 if y.ndim == 1 else int(y.shape[1])
 
 
-def _round(client: Any, task: bytes, parts: dict[str, list[Any]]) -> bytes:
+def merged(client: Any, task: bytes, parts: list[Any]) -> bytes:
     """The answer of all partitions to a task, merged on the cluster by a tree."""
     from dask.delayed import delayed
 
     # Held by the scheduler too, so that it outlives any worker.
     shared = client.submit(bytes, task, pure=False)
-    answer, join = delayed(run, pure=False), delayed(merge, pure=False)
-    names = [name for name in parts if name not in ("X", "y")]
-    level = [
-        answer(
-            shared,
-            parts["X"][k],
-            parts["y"][k],
-            partition=k,
-            **{name: parts[name][k] for name in names},
-        )
-        for k in range(len(parts["X"]))
-    ]
+    answer, join = delayed(_answer, pure=False), delayed(merge, pure=False)
+    level = [answer(shared, part, k) for k, part in enumerate(parts)]
     while len(level) > 1:
         pairs = [level[k : k + 2] for k in range(0, len(level), 2)]
         level = [join(*pair) if len(pair) == 2 else pair[0] for pair in pairs]

@@ -107,10 +107,9 @@ def dying(part, folder, reads):
 
 def test_killed_workers_change_nothing(client, frame, tmp_path):
     table = dd.from_pandas(frame, npartitions=PARTS)
-    # Each pass reads the first partition once for X and once for y.
-    mortal = table.map_partitions(dying, str(tmp_path), (5, 20), meta=table._meta)
+    mortal = table.map_partitions(dying, str(tmp_path), (4, 9), meta=table._meta)
     gp = model().fit(mortal[["size", "town"]], mortal["price"])
-    assert os.path.getsize(tmp_path / "0") > 20
+    assert os.path.getsize(tmp_path / "0") > 9
     assert gp.model_._model.to_bytes() == local(parts_of(table), targets=["price"])
     client.wait_for_workers(2, timeout=30)
 
@@ -160,10 +159,21 @@ def test_versions_of_workers_are_compared(client, frame, monkeypatch):
 def test_bad_calls_say_what_is_wrong(client, frame):
     table = dd.from_pandas(frame, npartitions=PARTS)
     X, y = table[["size", "town"]], table["price"]
-    with pytest.raises(TypeError, match="y must be a Dask DataFrame or Array, but is a Series"):
+    with pytest.raises(TypeError, match="y must be a Dask DataFrame, but is a Series"):
         model().fit(X, frame["price"])
     with pytest.raises(ValueError, match="X has 4 partitions, but y has 2; repartition"):
         model().fit(X, y.repartition(npartitions=2))
+    with pytest.raises(TypeError, match="X must be a Dask DataFrame or Array, but is a DataFrame"):
+        model().fit(frame[["size"]], y)
+
+
+def test_files_that_dask_reads_together_keep_their_rows(client, frame, tmp_path):
+    for k in range(3):
+        frame[k::3].to_parquet(tmp_path / f"{k}.parquet")
+    table = dd.read_parquet(tmp_path)
+    gp = model().fit(table[["size", "town"]], table["price"])
+    mean = gp.model_.predict(frame[["size", "town"]])
+    assert np.abs(mean - frame["price"]).mean() < 0.15
 
 
 def test_no_client_is_one_sentence(frame, monkeypatch):

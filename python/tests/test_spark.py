@@ -1,8 +1,10 @@
 """Fits on real Spark with executors, one of which is killed; run by `make test-spark`."""
 
 import os
+import re
 import signal
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,7 @@ from raysum import ProjectedAdditiveGPRegressor
 from raysum.distributed import fit_partitions, merge_all
 from raysum.spark import SparkGPRegressor, merge_numbered
 
-pytest.importorskip("pyspark")
+pyspark = pytest.importorskip("pyspark")
 
 PARTS = 4
 pytestmark = pytest.mark.filterwarnings("default")
@@ -21,6 +23,8 @@ pytestmark = pytest.mark.filterwarnings("default")
 def spark():
     from pyspark.sql import SparkSession
 
+    # Executors do not have this file.
+    pyspark.cloudpickle.register_pickle_by_value(sys.modules[__name__])
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master("local-cluster[2,1,1024]")
@@ -147,3 +151,17 @@ def test_the_tree_of_spark_is_that_of_one_process(table):
         run(task, X[k : k + 10], X[k : k + 10, 0], partition=k // 10) for k in range(0, 110, 10)
     ]
     assert merge_numbered(dict(enumerate(answers)), 4) == merge_all(answers)
+
+
+def test_the_page_of_the_documentation_runs(spark, tmp_path, monkeypatch):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "clusters.md").read_text()
+    blocks = re.findall(r"```(\w*)\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(next(code for kind, code in blocks if kind == "python"), {})
+    code = next(code for kind, code in blocks if kind == "py")
+    # Spark has a folder of its own.
+    for name in ("sales", "predictions"):
+        code = code.replace(f'"{name}"', f'"{tmp_path / name}"')
+    exec(code, {"spark": spark})
+    found = spark.read.parquet(str(tmp_path / "predictions"))
+    assert found.count() == 900 and {"mean", "lower", "upper"} < set(found.columns)
