@@ -56,6 +56,9 @@ def test_code_in_documents(document, tmp_path, monkeypatch):
         out = StringIO()
         with redirect_stdout(out), warnings.catch_warnings():
             warnings.simplefilter("error")
+            # Dask calls functions of pandas that are deprecated.
+            warnings.filterwarnings("ignore", category=DeprecationWarning, module="dask")
+            warnings.filterwarnings("ignore", message=".*is deprecated", module="dask")
             exec(compile(code, document, "exec"), names)
         if shown is not None:
             assert alike(out.getvalue(), shown), f"{code}\nprints\n{out.getvalue()}not\n{shown}"

@@ -3,12 +3,12 @@
 use super::census::CensusPlan;
 use super::job::{JobEvent, JobOptions};
 use super::message::{name_of, seal};
-use super::task::{Answer, RowFrame, ScaleTotals, TASK, Task, TaskSums};
+use super::task::{Answer, RowFrame, RowTask, ScaleTotals, TASK, TaskSums};
 use crate::basis::Counts;
 use crate::checkpoint::Checkpoint;
 use crate::config::{ColumnsScale, Config, TargetScale};
 use crate::data::Dataset;
-use crate::engine::weight::{FeatureMap, RowSums, Slopes, Solved};
+use crate::engine::weight::{FeatureMap, RowSums, SlopeSums, SolvedWeights};
 use crate::engine::{Prior, Statistics, Tensor};
 use crate::error::{ClusterError, Error, Result};
 use crate::fit::{Elsewhere, Fit, ProgressFn};
@@ -25,7 +25,7 @@ pub(super) struct Link {
 
 impl Link {
     /// Hands out a task and waits for the answer of all rows.
-    fn ask(&self, task: &Task, tensors: Vec<Tensor>) -> Result<TaskSums> {
+    fn ask(&self, task: &RowTask, tensors: Vec<Tensor>) -> Result<TaskSums> {
         let bytes = seal(TASK, task, tensors);
         let name = name_of(&bytes);
         let gone = Error::Cancelled { evaluations: 0 };
@@ -56,7 +56,7 @@ pub(super) fn drive(
         sample: options.sample,
         seed: config.seed,
     };
-    let TaskSums::Census(census) = link.ask(&Task::Census(plan), Vec::new())? else {
+    let TaskSums::Census(census) = link.ask(&RowTask::Census(plan), Vec::new())? else {
         return Err(ClusterError::OtherTask.into());
     };
     if census.rows < 2 {
@@ -83,7 +83,7 @@ pub(super) fn drive(
     let mut scalers = Scaler::of_sample(&sample, scales, (&x, &y), weight)?;
     let mut jacobians = vec![0.0; options.targets];
     if options.weighted || scales.powers {
-        let task = Task::Scales { scalers: scalers.clone() };
+        let task = RowTask::Scales { scalers: scalers.clone() };
         let TaskSums::Scales(ScaleTotals { noise, jacobians: found }) =
             link.ask(&task, Vec::new())?
         else {
@@ -155,14 +155,14 @@ impl RowSums for Remote<'_> {
     }
 
     fn counts(&self, prior: &Prior, tolerance: f64) -> Result<Vec<Option<Counts>>> {
-        match self.link.ask(&Task::Counts { rows: self.frame(prior), tolerance }, Vec::new())? {
+        match self.link.ask(&RowTask::Counts { rows: self.frame(prior), tolerance }, Vec::new())? {
             TaskSums::Counts(counts) if counts.len() == prior.kernel.views.rows() => Ok(counts),
             _ => Err(ClusterError::OtherTask.into()),
         }
     }
 
     fn statistics(&self, map: &FeatureMap, prior: &Prior) -> Result<Statistics> {
-        match self.link.ask(&Task::Statistics { rows: self.frame(prior) }, map.tensors())? {
+        match self.link.ask(&RowTask::Statistics { rows: self.frame(prior) }, map.tensors())? {
             TaskSums::Statistics { found: Some(found), .. }
                 if found.features() == map.len() && found.targets.len() == self.scalers.len() =>
             {
@@ -172,14 +172,14 @@ impl RowSums for Remote<'_> {
         }
     }
 
-    fn slopes(&self, map: &FeatureMap, prior: &Prior, solved: &Solved) -> Result<Slopes> {
+    fn slopes(&self, map: &FeatureMap, prior: &Prior, solved: &SolvedWeights) -> Result<SlopeSums> {
         let p = map.len();
         let mut tensors = map.tensors();
         tensors.push(Tensor::new("covariance", vec![p, p], solved.covariance.clone()));
         for (t, mean) in solved.means.iter().enumerate() {
             tensors.push(Tensor::new(format!("mean.{t}"), vec![p], mean.clone()));
         }
-        match self.link.ask(&Task::Slopes { rows: self.frame(prior) }, tensors)? {
+        match self.link.ask(&RowTask::Slopes { rows: self.frame(prior) }, tensors)? {
             TaskSums::Slopes(slopes)
                 if slopes.views.weights().len() == prior.kernel.views.weights().len() =>
             {

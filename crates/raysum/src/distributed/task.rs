@@ -4,7 +4,7 @@ use super::census::{Census, CensusPlan};
 use super::message::{name_of, open, seal};
 use crate::basis::Counts;
 use crate::data::{Dataset, Matrix};
-use crate::engine::weight::{FeatureMap, RowSums, Slopes, Solved, Weight};
+use crate::engine::weight::{FeatureMap, RowSums, SlopeSums, SolvedWeights, Weight};
 use crate::engine::{Observations, Prior, Statistics, Tensor};
 use crate::error::{ClusterError, Error, Result};
 use crate::linalg;
@@ -17,7 +17,7 @@ pub(super) const ANSWER: &str = "answer";
 
 /// What is asked of every partition of the rows.
 #[derive(Serialize, Deserialize)]
-pub(super) enum Task {
+pub(super) enum RowTask {
     /// What the rows are like, and a sample.
     Census(CensusPlan),
     /// What the scales of the targets and of the weights need beside the first task.
@@ -61,7 +61,7 @@ pub(super) enum TaskSums {
         #[serde(skip)]
         found: Option<Statistics>,
     },
-    Slopes(Slopes),
+    Slopes(SlopeSums),
 }
 
 /// What the scales need beside the census.
@@ -83,20 +83,20 @@ pub(super) struct ScaleTotals {
 /// assert!(error.to_string().starts_with("the task comes from raysum 0.0.1, but"));
 /// ```
 pub fn run(task: &[u8], partition: u64, data: &Dataset<'_>) -> Result<Vec<u8>> {
-    let (asked, tensors) = open::<Task>(TASK, task)?;
+    let (asked, tensors) = open::<RowTask>(TASK, task)?;
     let sums = match asked {
-        Task::Census(plan) => TaskSums::Census(Census::of(&plan, partition, data)?),
-        Task::Scales { scalers } => TaskSums::Scales(totals(&scalers, data)?),
-        Task::Counts { rows, tolerance } => {
+        RowTask::Census(plan) => TaskSums::Census(Census::of(&plan, partition, data)?),
+        RowTask::Scales { scalers } => TaskSums::Scales(totals(&scalers, data)?),
+        RowTask::Counts { rows, tolerance } => {
             rows.over(data, |sums| Ok(TaskSums::Counts(sums.counts(&rows.prior, tolerance)?)))?
         }
-        Task::Statistics { rows } => {
+        RowTask::Statistics { rows } => {
             let map = rows.map(&tensors)?;
             rows.over(data, |sums| {
                 Ok(TaskSums::of_statistics(RowSums::statistics(sums, &map, &rows.prior)?))
             })?
         }
-        Task::Slopes { rows } => {
+        RowTask::Slopes { rows } => {
             let map = rows.map(&tensors)?;
             let solved = rows.solved(&map, &tensors)?;
             rows.over(data, |sums| {
@@ -182,7 +182,7 @@ impl RowFrame {
         Ok(map.map_err(|detail| ClusterError::Message { what: TASK, detail })?)
     }
 
-    fn solved(&self, map: &FeatureMap, tensors: &[Tensor]) -> Result<Solved> {
+    fn solved(&self, map: &FeatureMap, tensors: &[Tensor]) -> Result<SolvedWeights> {
         let p = map.len();
         let read = |name: &str, shape: &[usize]| -> std::result::Result<Vec<f64>, String> {
             let tensor = Tensor::find(tensors, name)?;
@@ -191,7 +191,7 @@ impl RowFrame {
         };
         let damaged = |detail| Error::from(ClusterError::Message { what: TASK, detail });
         let mean = |t: usize| read(&format!("mean.{t}"), &[p]).map_err(damaged);
-        Ok(Solved {
+        Ok(SolvedWeights {
             means: (0..self.scalers.len()).map(mean).collect::<Result<_>>()?,
             covariance: read("covariance", &[p, p]).map_err(damaged)?,
         })

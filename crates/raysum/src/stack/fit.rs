@@ -3,7 +3,7 @@
 use super::board::Board;
 use super::candidates;
 use super::folds::Folds;
-use super::job::{Eligible, Job};
+use super::job::{Eligible, StackJob};
 use super::{Effort, Intervals, Stack};
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
@@ -117,7 +117,7 @@ impl<'a, 'p> StackFit<'a, 'p> {
                 }
             };
             let board = Board::new(self.progress.as_deref_mut(), (target, count));
-            let job = Job {
+            let job = StackJob {
                 data,
                 candidates: &candidates,
                 board: &board,

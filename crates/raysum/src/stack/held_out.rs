@@ -1,14 +1,14 @@
 //! What held-out rows show: mixing weights, calibration, and scores beside simple predictions.
 
 use super::folds::{self, Folds};
-use super::job::{Eligible, Fitted, Job};
+use super::job::{Eligible, Fitted, StackJob};
 use super::mix::{self, HeldBlock, Mix};
 use super::{HeldOut, Tried};
 use crate::error::{Error, Result};
 use crate::model::{Prediction, Scores};
 use crate::scale::Standard;
 
-impl Job<'_, '_, '_> {
+impl StackJob<'_, '_, '_> {
     /// What the held-out rows show about target k.
     pub(super) fn learn(
         &self,

@@ -20,7 +20,7 @@ const MANY_ROWS: usize = 20_000;
 const MANY_ROWS_OF_MEMBERS: usize = 2_000;
 
 /// The fit of one target, or of several that share hyperparameters.
-pub(super) struct Job<'j, 'r, 'p> {
+pub(super) struct StackJob<'j, 'r, 'p> {
     pub(super) data: &'j Dataset<'j>,
     pub(super) candidates: &'j [Candidate],
     pub(super) board: &'j Board<'r, 'p>,
@@ -49,7 +49,7 @@ pub(super) struct Fitted {
     pub(super) seconds: f64,
 }
 
-impl Job<'_, '_, '_> {
+impl StackJob<'_, '_, '_> {
     /// One model on all rows, without any held out.
     pub(super) fn plain(&self, mut checkpoint: Option<&mut Checkpoint>) -> Result<Vec<Stack>> {
         let candidate = &self.candidates[self.candidates.len() - 1];

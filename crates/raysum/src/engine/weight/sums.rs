@@ -30,11 +30,11 @@ pub(crate) trait RowSums {
     fn statistics(&self, map: &FeatureMap, prior: &Prior) -> Result<Statistics>;
 
     /// The sums of the gradient, at the weights that the statistics give.
-    fn slopes(&self, map: &FeatureMap, prior: &Prior, solved: &Solved) -> Result<Slopes>;
+    fn slopes(&self, map: &FeatureMap, prior: &Prior, solved: &SolvedWeights) -> Result<SlopeSums>;
 }
 
 /// The posterior of the weights, as the sums of the gradient need it.
-pub(crate) struct Solved {
+pub(crate) struct SolvedWeights {
     /// μ of each target.
     pub means: Vec<Vec<f64>>,
     /// Σ, p × p, in full.
@@ -43,7 +43,7 @@ pub(crate) struct Solved {
 
 /// The sums over rows for the gradient.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Slopes {
+pub(crate) struct SlopeSums {
     /// σ² ∂/∂W.
     pub views: Views,
     /// Σ ρr² and Σ ρr.
@@ -53,14 +53,14 @@ pub(crate) struct Slopes {
     pub noise_slope: f64,
 }
 
-impl Slopes {
+impl SlopeSums {
     /// Of no rows.
     pub(crate) fn new(views: &Views) -> Self {
         Self { views: views.zeros(), squares: 0.0, sum: 0.0, noise_slope: 0.0 }
     }
 
     /// Adds those of other rows.
-    pub(crate) fn add(&mut self, other: &Slopes) {
+    pub(crate) fn add(&mut self, other: &SlopeSums) {
         self.views.add(&other.views);
         self.squares += other.squares;
         self.sum += other.sum;
@@ -123,7 +123,7 @@ pub(super) fn evaluate(rows: &dyn RowSums, map: &FeatureMap, prior: &Prior) -> R
     let (covariance, trace) = first.covariance(noise);
     let (p, targets) = (map.len(), solutions.len() as f64);
     let means = solutions.iter().map(|s| s.mean.clone()).collect();
-    let solved = Solved { means, covariance };
+    let solved = SolvedWeights { means, covariance };
     let mut total = rows.slopes(map, prior, &solved)?;
     total.views.weights_mut().iter_mut().for_each(|v| *v /= noise);
     let noise_slope = if rows.has_known_noise() {

@@ -1,10 +1,10 @@
 """Fits on a cluster beside fits in one process: seconds and bytes of each round, scaling from one worker
 to two, and the merge of 1,000 partitions.
 
-    python bench/distributed.py                 # 10⁶ × 20 rows, some minutes on two cores
-    python bench/distributed.py --rows 100000   # smaller
+    python bench/clusters.py                 # 10⁶ × 20 rows, some minutes on two cores
+    python bench/clusters.py --rows 100000   # smaller
 
-Writes JSON lines to bench/results/DATE-distributed.jsonl.
+Writes JSON lines to bench/results/DATE-clusters.jsonl.
 """
 
 import argparse
@@ -63,10 +63,11 @@ def main():
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--partitions", type=int, default=8)
     parser.add_argument("--model", default="dpa-ard")
+    parser.add_argument("--evaluations", type=int, default=2)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     date = datetime.date.today().isoformat()
-    out = args.out or Path(__file__).parent / "results" / f"{date}-distributed.jsonl"
+    out = args.out or Path(__file__).parent / "results" / f"{date}-clusters.jsonl"
     lines = []
 
     def keep(**line):
@@ -89,7 +90,11 @@ def main():
     cuts = np.linspace(0, args.rows, args.partitions + 1).astype(int)
     parts = [(X[a:b], y[a:b]) for a, b in zip(cuts, cuts[1:])]
     estimator = ProjectedAdditiveGPRegressor(
-        args.model, intervals="gaussian", engine="weight", n_jobs=1
+        args.model,
+        intervals="gaussian",
+        engine="weight",
+        n_jobs=1,
+        max_evaluations=args.evaluations,
     )
 
     def alone(task):
