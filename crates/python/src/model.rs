@@ -386,9 +386,9 @@ impl Model {
             self.by_target(py, threads, data, |model, data| {
                 let mut model = model.clone();
                 if remove {
-                    model.remove(data)?
+                    model.remove(data)?;
                 } else {
-                    model.update(data)?
+                    model.update(data)?;
                 }
                 Ok(model)
             })

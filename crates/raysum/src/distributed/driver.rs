@@ -95,11 +95,9 @@ pub(super) fn drive(
         }
     }
     let mut models = Vec::new();
-    let groups: Vec<_> = if options.shared {
-        vec![0..options.targets]
-    } else {
-        (0..options.targets).map(|t| t..t + 1).collect()
-    };
+    // Targets that are fitted together.
+    let each = if options.shared { options.targets } else { 1 };
+    let groups: Vec<_> = (0..options.targets).step_by(each).map(|t| t..t + each).collect();
     for (index, targets) in groups.iter().enumerate() {
         let data = some_targets(&sample, targets.clone())?;
         let scalers = scalers[targets.clone()].to_vec();
