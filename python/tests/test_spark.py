@@ -135,7 +135,7 @@ def test_empty_partitions_are_fine(spark, frame):
     few = spark.createDataFrame(frame[["size", "price"]].head(60)).repartition(1)
     empty = few.limit(0)
     gp = model().fit(empty.union(few).union(empty), "price")
-    assert gp.model_._description["rows"] == 60
+    assert gp.model_._description["reports"][0]["rows"] == 60
     with pytest.raises(ValueError, match="at least 2 rows"):
         model().fit(empty, "price")
 
