@@ -4,6 +4,7 @@ mod cluster;
 mod stacks;
 mod suggestions;
 mod terms;
+mod wording;
 
 pub use cluster::ClusterError;
 pub use stacks::StackError;
@@ -12,7 +13,8 @@ pub use terms::TermError;
 
 use crate::limits::{MAX_DENSE_ROWS, written};
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use wording::{about_file, size};
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -415,24 +417,6 @@ pub enum Error {
         /// What was found wrong.
         detail: String,
     },
-}
-
-/// A number of bytes, as people write it.
-fn size(bytes: u64) -> String {
-    let bytes = bytes as f64;
-    match bytes {
-        1e12.. => format!("{:.1} TB", bytes / 1e12),
-        1e9.. => format!("{:.1} GB", bytes / 1e9),
-        _ => format!("{:.0} MB", bytes / 1e6),
-    }
-}
-
-/// What happened to which file, if it has a name.
-fn about_file(path: &Path, reason: &std::io::Error) -> String {
-    match path.to_str() {
-        Some("") => reason.to_string(),
-        _ => format!("{}: {reason}", path.display()),
-    }
 }
 
 impl Error {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The order of the modules, and what none of them may be ahead of.
-const ORDER: [&str; 28] = [
+const ORDER: [&str; 29] = [
     "limits",
     "error",
     "memory",
