@@ -8,7 +8,7 @@ use crate::basis::Counts;
 use crate::checkpoint::Checkpoint;
 use crate::config::{ColumnsScale, Config, TargetScale};
 use crate::data::Dataset;
-use crate::engine::weight::{FeatureMap, RowSums, SlopeSums, SolvedWeights};
+use crate::engine::weight::{FeatureMap, GradientSums, RowSums, SolvedWeights};
 use crate::engine::{Prior, Statistics, Tensor};
 use crate::error::{ClusterError, Error, Result};
 use crate::fit::{Elsewhere, Fit, ProgressFn};
@@ -170,7 +170,12 @@ impl RowSums for Remote<'_> {
         }
     }
 
-    fn slopes(&self, map: &FeatureMap, prior: &Prior, solved: &SolvedWeights) -> Result<SlopeSums> {
+    fn slopes(
+        &self,
+        map: &FeatureMap,
+        prior: &Prior,
+        solved: &SolvedWeights,
+    ) -> Result<GradientSums> {
         let p = map.len();
         let mut tensors = map.tensors();
         tensors.push(Tensor::new("covariance", vec![p, p], solved.covariance.clone()));

@@ -4,7 +4,7 @@ use super::census::{Census, CensusPlan};
 use super::message::{name_of, open, seal};
 use crate::basis::Counts;
 use crate::data::{Dataset, Matrix};
-use crate::engine::weight::{FeatureMap, RowSums, SlopeSums, SolvedWeights, Weight};
+use crate::engine::weight::{FeatureMap, GradientSums, RowSums, SolvedWeights, Weight};
 use crate::engine::{Observations, Prior, Statistics, Tensor};
 use crate::error::{ClusterError, Error, Result};
 use crate::linalg;
@@ -61,7 +61,7 @@ pub(super) enum TaskSums {
         #[serde(skip)]
         found: Option<Statistics>,
     },
-    Slopes(SlopeSums),
+    Slopes(GradientSums),
 }
 
 /// What the scales need beside the census.

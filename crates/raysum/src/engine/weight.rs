@@ -30,7 +30,7 @@ mod sums;
 
 pub(crate) use features::FeatureMap;
 pub(crate) use posterior::WeightPosterior;
-pub(crate) use sums::{RowSums, SlopeSums, SolvedWeights, Summed};
+pub(crate) use sums::{GradientSums, RowSums, SolvedWeights, Summed};
 
 use super::streams::in_streams;
 use super::{Conditioned, Engine, Evaluation, Observations, Prior, Statistics};
@@ -75,7 +75,7 @@ impl Use {
     fn tolerance(self, prior: &Prior, rows: usize) -> f64 {
         let variance = prior.kernel.stationary_variance().max(f64::MIN_POSITIVE);
         let share = NATS * prior.noise_variance / (rows as f64 * variance);
-        // SlopeSums are less accurate than values, and those of products least.
+        // GradientSums are less accurate than values, and those of products least.
         let simple = prior.kernel.degrees.iter().all(|degree| *degree == 1);
         let most = if self == Self::Likelihood && simple { 1e-8 } else { 1e-10 };
         share.clamp(1e-13, most)
@@ -246,7 +246,12 @@ impl RowSums for Weight<'_> {
         Weight::statistics(self, map, prior)
     }
 
-    fn slopes(&self, map: &FeatureMap, prior: &Prior, solved: &SolvedWeights) -> Result<SlopeSums> {
+    fn slopes(
+        &self,
+        map: &FeatureMap,
+        prior: &Prior,
+        solved: &SolvedWeights,
+    ) -> Result<GradientSums> {
         let noise = prior.noise_variance;
         let (p, targets) = (map.len(), solved.means.len() as f64);
         let Some((first, others)) = solved.means.split_first() else {
@@ -255,7 +260,7 @@ impl RowSums for Weight<'_> {
         let parts = self.by_stream(
             map,
             prior,
-            || Gathered { sums: SlopeSums::new(&prior.kernel.views), spread: Vec::new() },
+            || Gathered { sums: GradientSums::new(&prior.kernel.views), spread: Vec::new() },
             |sum, block| {
                 sum.spread.resize(block.phi.len(), 0.0);
                 linalg::symmetric_product(&solved.covariance, &block.phi, p, &mut sum.spread);
@@ -277,7 +282,7 @@ impl RowSums for Weight<'_> {
                 sum.add_slopes(slopes, block);
             },
         )?;
-        let mut total = SlopeSums::new(&prior.kernel.views);
+        let mut total = GradientSums::new(&prior.kernel.views);
         for part in &parts {
             total.add(&part.sums);
         }
@@ -334,7 +339,7 @@ impl Workspace {
 
 /// The sums of a stream of rows for the gradient.
 struct Gathered {
-    sums: SlopeSums,
+    sums: GradientSums,
     /// Room for a block's ΦΣ.
     spread: Vec<f64>,
 }

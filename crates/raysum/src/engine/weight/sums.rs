@@ -30,7 +30,12 @@ pub(crate) trait RowSums {
     fn statistics(&self, map: &FeatureMap, prior: &Prior) -> Result<Statistics>;
 
     /// The sums of the gradient, at the weights that the statistics give.
-    fn slopes(&self, map: &FeatureMap, prior: &Prior, solved: &SolvedWeights) -> Result<SlopeSums>;
+    fn slopes(
+        &self,
+        map: &FeatureMap,
+        prior: &Prior,
+        solved: &SolvedWeights,
+    ) -> Result<GradientSums>;
 }
 
 /// The posterior of the weights, as the sums of the gradient need it.
@@ -43,7 +48,7 @@ pub(crate) struct SolvedWeights {
 
 /// The sums over rows for the gradient.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct SlopeSums {
+pub(crate) struct GradientSums {
     /// σ² ∂/∂W.
     pub views: Views,
     /// Σ ρr² and Σ ρr.
@@ -53,14 +58,14 @@ pub(crate) struct SlopeSums {
     pub noise_slope: f64,
 }
 
-impl SlopeSums {
+impl GradientSums {
     /// Of no rows.
     pub(crate) fn new(views: &Views) -> Self {
         Self { views: views.zeros(), squares: 0.0, sum: 0.0, noise_slope: 0.0 }
     }
 
     /// Adds those of other rows.
-    pub(crate) fn add(&mut self, other: &SlopeSums) {
+    pub(crate) fn add(&mut self, other: &GradientSums) {
         self.views.add(&other.views);
         self.squares += other.squares;
         self.sum += other.sum;
