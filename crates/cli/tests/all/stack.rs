@@ -72,7 +72,10 @@ fn an_inspection_shows_members_and_calibration() {
     for line in printed.lines().skip(3).take_while(|line| !line.starts_with("relevance")) {
         assert!(said.contains(line), "{line} in {said}");
     }
-    assert!(said.contains("calibration: errors of held-out rows are κ = "), "{said}");
+    assert!(
+        said.contains("calibration: each member's standard deviations are multiplied by its κ"),
+        "{said}"
+    );
     for level in ["50 %", "80 %", "90 %", "95 %", "99 %"] {
         assert!(said.lines().any(|line| line.trim_start().starts_with(level)), "{said}");
     }
