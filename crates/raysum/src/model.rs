@@ -3,6 +3,7 @@
 mod calibration;
 mod components;
 mod description;
+mod explain;
 mod extrapolation;
 mod functions;
 mod gradient;
@@ -15,6 +16,7 @@ mod scores;
 
 pub use calibration::Calibration;
 pub use components::Component;
+pub use explain::Explanation;
 pub use functions::Functions;
 pub(crate) use functions::numbers as function_numbers;
 pub(crate) use noise::NoiseLevels;

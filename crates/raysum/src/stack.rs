@@ -11,7 +11,7 @@ mod online;
 mod predict;
 mod weights;
 
-pub use crate::model::Calibration;
+pub use crate::model::{Calibration, Explanation};
 pub use fit::StackFit;
 pub use mix::Share;
 pub use mix::cross_calibrated;

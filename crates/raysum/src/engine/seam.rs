@@ -171,6 +171,10 @@ pub(crate) trait Components: Posterior {
     /// Mean and variance of each f_j (one [`Marginals`] per sub-kernel).
     fn marginals_of_each(&self, x: &Matrix) -> Vec<Marginals>;
 
+    /// The mean of each f_j alone, one vector per sub-kernel; `None` if the f_j are not the same
+    /// functions at all points.
+    fn means_of_each(&self, x: &Matrix) -> Option<Vec<Vec<f64>>>;
+
     /// Mean and full covariance of the sum of some f_j.
     fn joint_of(&self, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix);
 }

@@ -4,7 +4,7 @@ use super::Stack;
 use super::mix::combined;
 use crate::data::{Dataset, Matrix, MatrixRef};
 use crate::error::{Error, Result};
-use crate::model::{Component, Functions, Model, Prediction, function_numbers};
+use crate::model::{Component, Explanation, Functions, Model, Prediction, function_numbers};
 use crate::rng::{Purpose, stream};
 use rand::RngExt;
 
@@ -81,6 +81,25 @@ impl Stack {
             }
         }
         Ok(sum)
+    }
+
+    /// What each original column contributes to the predicted mean at each row of `x`: the sum over
+    /// members by their mixing weights.
+    pub fn explain<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Explanation> {
+        let x = x.into();
+        let mut sum: Option<Explanation> = None;
+        for member in self.members.iter().filter(|m| m.share.mean > 0.0) {
+            let weight = member.share.mean;
+            let own = member.model.explain_inflated(x, member.share.inflation)?;
+            let all = sum.get_or_insert_with(|| Explanation {
+                baseline: 0.0,
+                contributions: Matrix::zeros(x.rows(), own.contributions.columns()),
+            });
+            all.baseline += weight * own.baseline;
+            let each = all.contributions.as_mut_slice().iter_mut();
+            each.zip(own.contributions.as_slice()).for_each(|(sum, own)| *sum += weight * own);
+        }
+        sum.ok_or(Error::NoTargets)
     }
 
     /// Standard deviation of the noise at each row of `x`, in the target's units: the root of the mean

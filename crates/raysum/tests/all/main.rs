@@ -4,6 +4,7 @@
 mod architecture;
 mod checkpoint;
 mod common;
+mod explain;
 mod fixtures;
 mod functions;
 mod known_truth;

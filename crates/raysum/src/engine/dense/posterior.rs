@@ -212,6 +212,12 @@ impl Components for DensePosterior {
         self.prior.kernel.all().map(component).collect()
     }
 
+    fn means_of_each(&self, x: &Matrix) -> Option<Vec<Vec<f64>>> {
+        let z_new = self.prior.kernel.project(x, Threads::One);
+        let mean = |j: usize| self.means(&self.cross(j..j + 1, &z_new, x.rows()));
+        Some(self.prior.kernel.all().map(mean).collect())
+    }
+
     fn joint_of(&self, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix) {
         let (n, m) = (self.rows(), x.rows());
         let z_new = self.prior.kernel.project(x, Threads::All);

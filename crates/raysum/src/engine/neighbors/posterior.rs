@@ -368,6 +368,11 @@ impl Components for NeighborsPosterior {
         (0..count).map(component).collect()
     }
 
+    /// Each point has other neighbours, which divide the sum in another way.
+    fn means_of_each(&self, _x: &Matrix) -> Option<Vec<Vec<f64>>> {
+        None
+    }
+
     fn joint_of(&self, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix) {
         let m = x.rows();
         match self.near(x) {

@@ -322,6 +322,12 @@ impl Components for SkiPosterior {
         self.prior.kernel.all().map(one).collect()
     }
 
+    fn means_of_each(&self, x: &Matrix) -> Option<Vec<Vec<f64>>> {
+        let z = self.prior.kernel.project(x, Threads::One);
+        let mean = |j: usize| self.contract(&self.mean, &(j..j + 1), &z, x.rows());
+        Some(self.prior.kernel.all().map(mean).collect())
+    }
+
     fn joint_of(&self, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix) {
         let m = x.rows();
         let z = self.prior.kernel.project(x, Threads::All);

@@ -219,6 +219,16 @@ impl Components for WeightPosterior {
         blocks.map(component).collect()
     }
 
+    fn means_of_each(&self, x: &Matrix) -> Option<Vec<Vec<f64>>> {
+        let (p, phi) = (self.map.len(), self.features_of(x));
+        let component = |block: &SubFeatures| {
+            let at = &block.features;
+            let mean = |row: &[f64]| dot(&row[at.clone()], &self.solution.mean[at.clone()]);
+            phi.chunks(p).map(mean).collect()
+        };
+        Some(self.map.blocks.iter().map(component).collect())
+    }
+
     fn joint_of(&self, which: Range<usize>, x: &Matrix) -> (Vec<f64>, Matrix) {
         let (p, m) = (self.map.len(), x.rows());
         let mut phi = self.features_of(x);
