@@ -2,6 +2,8 @@
 
 CARGO ?= cargo
 PYTHON ?= python3
+# Tools that single targets need, installed inside the project.
+TOOLS := $(CURDIR)/.tools
 # The project's virtual environment.
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
@@ -10,12 +12,13 @@ export CARGO_INCREMENTAL ?= 0
 # Where cargo builds.
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 
-.PHONY: help demo test test-rust test-python test-spark extension lint docs wheel bench soak fuzz audit clean
+.PHONY: help demo test test-rust test-python test-spark test-browser extension lint docs wheel bench soak fuzz audit clean
 
 help:
-	@echo "make demo    build, then fit, score and plot a bundled table (writes to demo/)"
+	@echo "make demo    build, then fit, score, plot and report on a bundled table (writes to demo/)"
 	@echo "make test    build, and run every test"
 	@echo "make test-spark  the tests of raysum.spark, on a Spark of its own (needs Java)"
+	@echo "make test-browser  look at reports in Chromium (installs Playwright, and Chromium if there is none)"
 	@echo "make lint    formatting, clippy, ruff and mypy; warnings are errors"
 	@echo "make docs    build the documentation site into site/"
 	@echo "make wheel   build a wheel, and try it in an empty environment"
@@ -63,6 +66,21 @@ $(SPARK)/installed: python/requirements-spark.txt
 	$(SPARK)/bin/python -m pip install --quiet --disable-pip-version-check -r python/requirements-spark.txt
 	@touch $@
 
+# Reports in a real browser: the Chromium of the system, or one that Playwright downloads.
+BROWSER := $(TOOLS)/browser
+
+test-browser: $(BROWSER)/installed
+	$(CARGO) build --workspace --bin raysum
+	RAYSUM_BIN="$(TARGET)/debug/raysum" $(BROWSER)/bin/python -m pytest -q -p no:cacheprovider \
+	  -c /dev/null --rootdir=crates/report/tests/browser crates/report/tests/browser
+
+$(BROWSER)/installed:
+	@echo "== installing Playwright into .tools"
+	$(PYTHON) -m venv $(BROWSER)
+	$(BROWSER)/bin/python -m pip install --quiet --disable-pip-version-check playwright pytest
+	command -v chromium || command -v google-chrome || $(BROWSER)/bin/playwright install --with-deps chromium
+	@touch $@
+
 extension: $(VENV)/installed
 	@echo "== building the Python extension into .venv"
 	VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop --features shared-build
@@ -76,8 +94,8 @@ $(VENV)/installed: python/requirements.txt
 lint: $(VENV)/installed
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff format --check python
-	$(BIN)/ruff check python
+	$(BIN)/ruff format --check python crates/report/tests/browser
+	$(BIN)/ruff check python crates/report/tests/browser
 	$(BIN)/mypy
 
 # The documentation site; a broken link or reference is an error.
@@ -105,8 +123,6 @@ bench:
 soak:
 	RAYSUM_KILLS=50 $(CARGO) test -p raysum-cli --test all kill
 
-# Tools that only these two targets need, installed inside the project.
-TOOLS := $(CURDIR)/.tools
 FUZZ_SECONDS ?= 300
 
 $(TOOLS)/bin/%:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
 from . import _raysum, _settings
 from ._answers import AnswersMixin
+from ._explaining import ExplainMixin
 from ._fitting import HISTORY, FitMixin
 from ._prediction import PredictionMixin
 from ._suggest import SuggestMixin
@@ -34,6 +35,7 @@ class AutoGPRegressor(
     PredictionMixin,
     AnswersMixin,
     SuggestMixin,
+    ExplainMixin,
     MultiOutputMixin,
     RegressorMixin,
     BaseEstimator,

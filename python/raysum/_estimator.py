@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from . import _description, _raysum, _settings
 from ._answers import AnswersMixin
 from ._components import ComponentsMixin
+from ._explaining import ExplainMixin
 from ._fitting import HISTORY, FitMixin
 from ._prediction import PredictionMixin
 from ._suggest import SuggestMixin
@@ -43,6 +44,7 @@ class ProjectedAdditiveGPRegressor(
     PredictionMixin,
     AnswersMixin,
     SuggestMixin,
+    ExplainMixin,
     ComponentsMixin,
     MultiOutputMixin,
     RegressorMixin,

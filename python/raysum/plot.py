@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import cycle
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,21 +13,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _checks
 from ._auto import AutoGPRegressor
+from ._drawing import COLOURS, GREY
+from ._drawing import labels as _labels
+from ._drawing import legend as _legend
+from ._drawing import short as _short
+from ._drawing import subplots as _subplots
+from ._explanation_plot import explanation
 from .typing import ComponentCurve, Floats, TableLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from ._estimator import ProjectedAdditiveGPRegressor
 
     Estimator: TypeAlias = AutoGPRegressor | ProjectedAdditiveGPRegressor
 
-__all__ = ["calibration", "components", "convergence", "relevance"]
+__all__ = ["calibration", "components", "convergence", "explanation", "relevance"]
 
-# Okabe and Ito's palette, distinguishable for colour-blind readers.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
-GREY = "0.45"
 # More marks than this form a solid bar and are slow to draw.
 MOST_MARKS = 1000
 
@@ -380,30 +381,9 @@ def _look_at_the_end(ax: Axes, history: NDArray[np.void]) -> None:
         ax.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
 
 
-def _subplots(width: float, height: float, *shape: int, **options: Any) -> tuple[Figure, Any]:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("raysum.plot needs matplotlib: pip install raysum[plot]") from error
-    with plt.rc_context({"axes.spines.top": False, "axes.spines.right": False}):
-        return plt.subplots(*shape, figsize=(width, height), layout="constrained", **options)
-
-
-def _legend(ax: Axes, **where: Any) -> None:
-    ax.legend(**where, fontsize="small", title_fontsize="small", framealpha=0.8, edgecolor="none")
-
-
 def _column_names(gp: Estimator) -> list[str]:
     names = getattr(gp, "feature_names_in_", None)
     return [f"x{i}" for i in range(gp.n_features_in_)] if names is None else list(names)
-
-
-def _labels(names: list[str], most: int) -> list[str]:
-    """Short names; prefixed by the column's number where they would coincide."""
-    short = [_short(name, most) for name in names]
-    count = Counter(short)
-    numbered = (_short(f"{i}: {name}", most) for i, name in enumerate(names))
-    return [other if count[label] > 1 else label for label, other in zip(short, numbered)]
 
 
 def _target_name(gp: Estimator, target: int) -> str:
@@ -411,12 +391,3 @@ def _target_name(gp: Estimator, target: int) -> str:
     name = gp.target_names_[target] or unnamed
     # A legend omits labels that begin with an underscore.
     return _short(name.lstrip("_"), 24)
-
-
-def _short(name: str, most: int) -> str:
-    """A long name without its middle: names mostly differ at their ends."""
-    if len(name) > most:
-        tail = (most - 1) // 2
-        name = f"{name[: most - 1 - tail]}…{name[-tail:]}"
-    # A dollar sign would start a formula.
-    return name.replace("$", r"\$")

@@ -19,6 +19,7 @@ __all__ = [
     "DirectionsName",
     "EffortName",
     "EngineName",
+    "Explanation",
     "FittedTerm",
     "Floats",
     "HeldOutScores",
@@ -264,6 +265,24 @@ class HeldOutScores(NamedTuple):
         if not self.constant.rmse:
             return 0.0
         return 1.0 - (self.stack.rmse / self.constant.rmse) ** 2
+
+
+class Explanation(NamedTuple):
+    """What each column contributes to predictions, in the target's units.
+
+    Attributes
+    ----------
+    baseline : float or ndarray of shape (n_outputs,)
+        The prediction where all columns have their means over the training rows.
+    contributions : ndarray of shape (n_samples, n_features) or (n_samples, n_outputs, n_features)
+        What each column adds: with the baseline they add up to the predicted mean.
+    names : list of str
+        The columns.
+    """
+
+    baseline: float | Floats
+    contributions: Floats
+    names: list[str]
 
 
 class MemberComponents(NamedTuple):

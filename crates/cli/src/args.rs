@@ -4,14 +4,14 @@
 mod model;
 mod neighbors;
 mod online;
-mod sample;
+mod predict;
 mod ski;
 mod suggest;
 pub mod values;
 
 pub(crate) use model::{AUTO, ModelArgs, Recipe};
-pub(crate) use online::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
-pub(crate) use sample::SampleArgs;
+pub(crate) use online::{MergeArgs, ReportArgs, RowsArgs, StatsArgs, UpdateArgs};
+pub(crate) use predict::{PredictArgs, SampleArgs};
 pub(crate) use suggest::SuggestArgs;
 
 use crate::program::ProgramArgs;
@@ -21,7 +21,7 @@ use raysum::limits::{DEFAULT_CATEGORIES, MAX_CATEGORIES, MIN_CATEGORIES};
 use raysum::{Config, Effort, Intervals};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use values::{file, folder, model_file, open_unit, whole};
+use values::{file, folder, model_file, whole};
 
 /// Gaussian-process regression by sums of functions of one-dimensional projections: a prediction
 /// and an interval for every row of a table.
@@ -55,9 +55,11 @@ pub(crate) enum Command {
     Stats(StatsArgs),
     /// Add the rows of shards to a model, from their statistics
     Merge(MergeArgs),
+    /// Write a report on a model and a table: one HTML page with scores, charts and warnings
+    Report(ReportArgs),
     /// Show a saved model: hyperparameters, relevance of each column, noise, origin
     Inspect(InspectArgs),
-    /// Fit, score, save, predict and plot a bundled table of cars
+    /// Fit, score, save, predict, plot and report on a bundled table of cars
     Demo(DemoArgs),
     /// Name the program that runs the paper's experiments
     #[command(hide = true)]
@@ -286,42 +288,6 @@ pub(crate) struct FitArgs {
     pub(crate) settings: ModelArgs,
 }
 
-/// `raysum predict`.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct PredictArgs {
-    /// A model saved by `raysum fit`
-    #[arg(value_parser = file())]
-    pub(crate) model: PathBuf,
-
-    /// The rows to predict: CSV (gzip and zstd too), Parquet, Arrow IPC, NumPy's .npy, or - for
-    /// standard input
-    #[arg(value_parser = file())]
-    pub(crate) data: PathBuf,
-
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-
-    /// Probability that the interval contains a new observation
-    #[arg(long, default_value = "0.95", value_parser = open_unit, allow_hyphen_values = true)]
-    pub(crate) level: f64,
-
-    /// Add a column qP for each of these probabilities P, separated by commas: the value that a new
-    /// observation is below with this probability
-    #[arg(
-        long, value_name = "P,...", value_delimiter = ',', value_parser = open_unit,
-        allow_hyphen_values = true
-    )]
-    pub(crate) quantiles: Vec<f64>,
-
-    /// Add a column slope_of_mean:NAME for each input column: how much the mean changes per unit
-    /// of it (a column of text has one slope per category)
-    #[arg(long)]
-    pub(crate) gradient: bool,
-
-    #[command(flatten)]
-    pub(crate) reading: ReadArgs,
-}
-
 /// `raysum evaluate`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = models_help())]
@@ -381,7 +347,7 @@ pub(crate) struct InspectArgs {
 /// `raysum demo`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DemoArgs {
-    /// Folder for the model, the predictions and the figure
+    /// Folder for the model, the predictions, the figure and the report
     #[arg(long, short, value_name = "FOLDER", default_value = "demo", value_parser = folder())]
     pub(crate) output: PathBuf,
 }

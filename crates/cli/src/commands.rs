@@ -6,6 +6,7 @@ mod fit;
 mod inspect;
 mod online;
 mod predict;
+mod report;
 mod sample;
 mod streamed;
 mod suggest;
@@ -25,6 +26,7 @@ pub(crate) fn run(command: &Command, voice: Voice) -> Result<()> {
         Command::Update(args) => online::update(args, voice),
         Command::Stats(args) => online::stats(args, voice),
         Command::Merge(args) => online::merge(args, voice),
+        Command::Report(args) => report::run(args, voice),
         Command::Inspect(args) => inspect::run(args, voice),
         Command::Demo(args) => demo::run(args, voice),
         Command::Reproduce(args) => bail!(moved(args)),

@@ -15,6 +15,7 @@ mod fit;
 mod frame;
 mod job;
 mod model;
+mod report;
 mod settings;
 mod shards;
 mod suggest;
@@ -41,6 +42,8 @@ mod _raysum {
     use super::job::leave;
     #[pymodule_export]
     use super::model::Model;
+    #[pymodule_export]
+    use super::report::{card, report, write_text};
     #[pymodule_export]
     use super::settings::{limits, names, preset};
 }

@@ -342,6 +342,18 @@ impl Model {
         all.into_iter().map(|slopes| array_2d(py, slopes)).collect()
     }
 
+    /// The baseline of each target, and the contributions of columns at the rows.
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        threads: usize,
+    ) -> PyResult<Vec<(f64, Array2<'py>)>> {
+        let x = matrix(&x)?;
+        let all = self.each(py, threads, |model| model.explain(x))?;
+        all.into_iter().map(|e| Ok((e.baseline, array_2d(py, e.contributions)?))).collect()
+    }
+
     /// The standard deviation of the noise at each row.
     fn noise_std<'py>(
         &self,

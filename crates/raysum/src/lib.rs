@@ -41,7 +41,7 @@ pub use stack::{Effort, Intervals, Stack, StackFit};
 
 /// What a fitted [`Model`] says about itself.
 pub mod fitted {
-    pub use crate::model::{Component, FitReport};
+    pub use crate::model::{Component, Explanation, FitReport};
     pub use crate::parameters::{Hyperparameters, TermHyperparameters};
     pub use crate::project::Projections;
     pub use crate::scale::Standard;

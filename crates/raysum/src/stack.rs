@@ -2,6 +2,7 @@
 
 mod board;
 mod candidates;
+mod diagnostics;
 mod fit;
 mod folds;
 mod held_out;
@@ -11,7 +12,8 @@ mod online;
 mod predict;
 mod weights;
 
-pub use crate::model::{Calibration, Explanation};
+pub use crate::model::Calibration;
+pub use diagnostics::{Diagnostics, ErrorGroup};
 pub use fit::StackFit;
 pub use mix::Share;
 pub use mix::cross_calibrated;
@@ -118,6 +120,9 @@ pub struct HeldOut {
     pub ridge: Option<Scores>,
     /// Those of all models that were tried.
     pub tried: Vec<Tried>,
+    /// How predictions of the stack compare with observations; `None` in files of earlier versions.
+    #[serde(default)]
+    pub diagnostics: Option<Diagnostics>,
 }
 
 /// A fitted model with calibrated intervals: one model, or a mixture of several.

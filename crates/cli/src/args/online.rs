@@ -1,4 +1,5 @@
-//! The arguments of `update`, `stats` and `merge`.
+//! The arguments of commands that take a model and rows with targets: `update`, `stats`, `merge` and
+//! `report`.
 
 use super::ReadArgs;
 use super::values::{file, model_file};
@@ -81,4 +82,15 @@ pub(crate) struct MergeArgs {
     /// into the model, is an error
     #[arg(long)]
     pub(crate) allow_duplicates: bool,
+}
+
+/// `raysum report`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ReportArgs {
+    #[command(flatten)]
+    pub(crate) rows: RowsArgs,
+
+    /// Where to write the page, or - for standard output
+    #[arg(long, short, value_name = "FILE", default_value = "report.html", value_parser = file())]
+    pub(crate) output: PathBuf,
 }

@@ -1,6 +1,6 @@
-//! `raysum demo`: fit, score, save, predict and plot a bundled table.
+//! `raysum demo`: fit, score, save, predict, plot and report on a bundled table.
 
-use super::{Voice, fit};
+use super::{Voice, fit, report};
 use crate::args::{AUTO, DemoArgs};
 use crate::picture::{self, Held};
 use crate::{baseline, describe, held_out, interrupt, output, splits, style, tables};
@@ -24,7 +24,7 @@ pub(super) fn run(args: &DemoArgs, voice: Voice) -> Result<()> {
     let file = TableFile::open(&InputPath::new(&cars), CsvOptions::default())?;
     let table = tables::simple(&file, &TrainingOptions::default(), TARGET)?;
     let demo = Demo::fit(&table)?;
-    let files = demo.write(folder)?;
+    let files = demo.write(folder, &table)?;
     if voice.json {
         return output::print_json(&demo.json(&files));
     }
@@ -63,12 +63,13 @@ impl Demo {
         Ok(Self { stack, truth, prediction, scores })
     }
 
-    fn write(&self, folder: &Path) -> Result<Vec<(PathBuf, &'static str)>> {
+    fn write(&self, folder: &Path, table: &TrainingTable) -> Result<Vec<(PathBuf, &'static str)>> {
         let files = vec![
             (folder.join("cars.csv"), "the table"),
             (folder.join("cars.raysum"), "the model; try: raysum inspect"),
             (folder.join("predictions.csv"), "held-out rows with their 95 % intervals"),
             (folder.join("cars.svg"), "the picture"),
+            (folder.join("report.html"), "the report: open it in a browser"),
         ];
         interrupt::whole(|| self.stack.save(&files[1].0))?;
         let (lower, upper) = self.prediction.interval(LEVEL)?;
@@ -85,6 +86,10 @@ impl Demo {
             Held { target: TARGET, truth: &self.truth, prediction: &self.prediction, level: LEVEL };
         let svg = picture::draw(&held, &self.stack)?;
         output::write(&files[3].0, |out| out.write_all(svg.as_bytes()))?;
+        let stacks = std::slice::from_ref(&self.stack);
+        let commands = report::commands(stacks, &files[1].0, &files[0].0, &files[4].0);
+        let page = report::page(stacks, table, &files[0].0.display().to_string(), commands)?;
+        report::write(&files[4].0, &page)?;
         Ok(files)
     }
 

@@ -4,6 +4,7 @@ use super::{Voice, streamed};
 use crate::args::PredictArgs;
 use crate::describe;
 use anyhow::Result;
+use raysum::fitted::Explanation;
 use raysum::{Prediction, Stack};
 use raysum_table::NewRows;
 
@@ -13,6 +14,9 @@ const COLUMNS: [&str; 4] = ["mean", "std", "lower", "upper"];
 /// The column with the distance of a row from the range of the training rows, in standard
 /// deviations.
 const EXTRAPOLATION: &str = "extrapolation";
+/// The column with the prediction that contributions are added to, and what theirs begin with.
+const BASELINE: &str = "baseline";
+const CONTRIBUTION: &str = "contribution.";
 /// Rows beyond this distance are counted in a note.
 const FAR: f64 = 1.0;
 
@@ -46,6 +50,13 @@ pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {
             let slopes = stack.mean_gradient(&rows.x)?;
             for column in 0..stack.columns() {
                 add((0..slopes.rows()).map(|i| slopes[(i, column)]).collect());
+            }
+        }
+        for stack in stacks.iter().filter(|_| args.explain) {
+            let Explanation { baseline, contributions } = stack.explain(&rows.x)?;
+            add(vec![baseline; contributions.rows()]);
+            for column in 0..contributions.columns() {
+                add((0..contributions.rows()).map(|i| contributions[(i, column)]).collect());
             }
         }
         Ok(())
@@ -82,6 +93,12 @@ fn names(stacks: &[Stack], args: &PredictArgs) -> Vec<String> {
         let (model, mark) = (stack.first(), describe::mark(stack.first(), stacks.len()));
         let slope = |column| format!("{mark}slope_of_mean:{}", model.column_name(column));
         names.extend((0..model.columns()).map(slope));
+    }
+    for stack in stacks.iter().filter(|_| args.explain) {
+        let (model, mark) = (stack.first(), describe::mark(stack.first(), stacks.len()));
+        names.push(format!("{mark}{BASELINE}"));
+        let contribution = |f| format!("{mark}{CONTRIBUTION}{}", model.feature_name(f));
+        names.extend((0..model.relevance().len()).map(contribution));
     }
     names
 }

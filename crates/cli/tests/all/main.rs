@@ -16,6 +16,7 @@ mod online;
 #[cfg(unix)]
 mod overwrite;
 mod readme;
+mod report;
 #[cfg(unix)]
 mod scales;
 mod signals;

@@ -65,7 +65,7 @@ impl Model {
         let base_level = self.noise_levels((&mean_row).into())?.map(|levels| levels[0]);
         let levels = self.noise_levels(x)?;
         let blocks = self.by_range(x, |range, rows| {
-            let line = Line { model: self, from: &from, to: rows, factor };
+            let line = BaselineLine { model: self, from: &from, to: rows, factor };
             match &levels {
                 Some(levels) => line.changes(&levels[range], base_level.unwrap_or(1.0)),
                 None => line.changes(&[], 1.0),
@@ -106,14 +106,14 @@ impl Model {
 }
 
 /// The lines from the baseline to some rows, all standardised.
-struct Line<'a> {
+struct BaselineLine<'a> {
     model: &'a Model,
     from: &'a Matrix,
     to: &'a Matrix,
     factor: f64,
 }
 
-impl Line<'_> {
+impl BaselineLine<'_> {
     /// The changes of the prediction in the target's units, where the noise has these levels at the
     /// rows and at the baseline; no levels, if they do not vary.
     fn changes(&self, levels: &[f64], base_level: f64) -> Changes {

@@ -3,7 +3,7 @@
 use super::folds::{self, Folds};
 use super::job::{Eligible, Fitted, StackJob};
 use super::mix::{self, HeldBlock, Mix};
-use super::{HeldOut, Tried};
+use super::{Diagnostics, HeldOut, Tried};
 use crate::error::{Error, Result};
 use crate::model::{Prediction, Scores};
 use crate::scale::Standard;
@@ -38,21 +38,31 @@ impl StackJob<'_, '_, '_> {
         let best = [mix::least_error(&all, members)];
         let members = if self.eligible == Eligible::Best { &best } else { members };
         let mix = Mix::learn(&all, members, self.calibrate)?;
-        // Each block is scored by what the others say, so that scores are those of new rows.
-        let crossed = |among: &[usize], calibrate: bool| -> Result<Option<Scores>> {
-            let mut parts = Vec::new();
-            for (b, block) in blocks.iter().enumerate() {
+        // Each block is predicted by what the others say, so that scores are those of new rows.
+        let crossed = |among: &[usize]| -> Result<Vec<Prediction>> {
+            let predict = |b: usize| {
                 let others: Vec<&HeldBlock> =
                     (0..blocks.len()).filter(|o| *o != b).map(|o| &blocks[o]).collect();
-                let mix = Mix::learn(&others, among, calibrate)?;
-                parts.push((block.y.len(), mix.scores(block, unit)?));
+                let mix = Mix::learn(&others, among, self.calibrate)?;
+                Ok(mix.prediction(&blocks[b].predictions))
+            };
+            (0..blocks.len()).map(predict).collect()
+        };
+        let score = |predictions: &[Prediction]| -> Result<Option<Scores>> {
+            let mut parts = Vec::new();
+            for (block, p) in blocks.iter().zip(predictions) {
+                parts.push((block.y.len(), Scores::standardised(&block.y, p, unit)?));
             }
             Ok(Scores::joined(&parts))
         };
-        let scores = crossed(members, self.calibrate)?;
+        let predictions = crossed(members)?;
+        let scores = score(&predictions)?;
+        let parts: Vec<(&[f64], &Prediction)> =
+            blocks.iter().zip(&predictions).map(|(b, p)| (b.y.as_slice(), p)).collect();
+        let diagnostics = Some(Diagnostics::of(&parts)?);
         let mut tried = Vec::new();
         for (c, candidate) in self.candidates.iter().enumerate() {
-            let scores = fitted[c].as_ref().map(|_| crossed(&[c], self.calibrate)).transpose()?;
+            let scores = fitted[c].as_ref().map(|_| score(&crossed(&[c])?)).transpose()?;
             let seconds = fitted[c].iter().flatten().map(|fit| fit.seconds).sum();
             tried.push(Tried { name: candidate.name.clone(), scores: scores.flatten(), seconds });
         }
@@ -61,7 +71,7 @@ impl StackJob<'_, '_, '_> {
         let rows = blocks.iter().map(|block| block.y.len()).sum();
         let scores = scores.ok_or(Error::NoTargets)?;
         let folds = folds.fits.len();
-        Ok((mix, HeldOut { rows, folds, unit, scores, constant, ridge, tried }))
+        Ok((mix, HeldOut { rows, folds, unit, scores, constant, ridge, tried, diagnostics }))
     }
 
     /// The scores of a constant: mean and standard deviation of the rows that are not held out.

@@ -3,7 +3,7 @@
 
 use super::weights;
 use crate::error::Result;
-use crate::model::{Calibration, Prediction, Scores};
+use crate::model::{Calibration, Prediction};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -115,11 +115,6 @@ impl Mix {
     pub(super) fn prediction(&self, of_all: &[Prediction]) -> Prediction {
         let own = self.members.iter().map(|(m, share)| (*share, of_all[*m].clone()));
         combined(own.collect(), self.shifted, self.curve.as_ref())
-    }
-
-    /// The scores of held-out rows, in standard deviations of the target.
-    pub(super) fn scores(&self, block: &HeldBlock, unit: f64) -> Result<Scores> {
-        Scores::standardised(&block.y, &self.prediction(&block.predictions), unit)
     }
 }
 
