@@ -17,6 +17,7 @@ from raysum import AutoGPRegressor, ProjectedAdditiveGPRegressor, plot
 from raysum.typing import (
     ComponentCurve,
     Coverage,
+    Explanation,
     Floats,
     HeldOutScores,
     MemberComponents,
@@ -142,5 +143,8 @@ def choosing(X: TableLike, y: TableLike, ax: Axes) -> None:
     assert_type(gp.coverage(X, y), Coverage)
     assert_type(plot.relevance(gp), "Axes")
     assert_type(plot.calibration(gp, X, y, ax=ax), "Axes")
+    assert_type(gp.explain(X), Explanation)
+    assert_type(plot.explanation(gp.explain(X), row=1, ax=ax), "Axes")
+    assert_type(gp.report(X, y).html, str)
     AutoGPRegressor(effort="most")  # type: ignore[arg-type]
     AutoGPRegressor(model="gam")  # type: ignore[call-arg]
