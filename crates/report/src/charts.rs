@@ -52,7 +52,7 @@ pub(crate) fn predicted_against_true(found: &Diagnostics, target: &str) -> Strin
             number(y + half),
             text::counted(*count, "row")
         );
-        chart.rect("mark cell", places.0, places.1, opacity, &tip);
+        chart.rect("mark", places.0, places.1, opacity, &tip);
     }
     chart.line("reference", &[(low, low), (high, high)]);
     chart.finish()
@@ -178,7 +178,7 @@ pub(crate) fn pair(pair: &PairEffect, columns: &[TableColumn]) -> String {
                 (chart.x.at(x_edges[c]), chart.x.at(x_edges[c + 1])),
                 (chart.y.at(y_edges[r]), chart.y.at(y_edges[r + 1])),
             );
-            chart.rect("mark cell", places.0, places.1, 0.04 + 0.92 * share, &tip);
+            chart.cell(places.0, places.1, 0.04 + 0.92 * share, &tip);
         }
     }
     chart.finish()

@@ -129,6 +129,18 @@ impl Chart {
         self
     }
 
+    /// An opaque cell of a map between places, which neighbours may overlap; `share` is how dark it is.
+    pub(crate) fn cell(&mut self, x: (f64, f64), y: (f64, f64), share: f64, tip: &str) {
+        let (left, top) = (x.0.min(x.1), y.0.min(y.1));
+        let (width, height) = ((x.1 - x.0).abs() + 0.5, (y.1 - y.0).abs() + 0.5);
+        self.body += &format!(
+            "<rect class=\"mark cell\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" \
+             height=\"{height:.1}\" style=\"--v:{:.0}%\"{}/>",
+            100.0 * share,
+            hover(tip)
+        );
+    }
+
     /// A rectangle between places; `tip` is shown on hover.
     pub(crate) fn rect(
         &mut self,
