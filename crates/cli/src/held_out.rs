@@ -5,6 +5,8 @@ use raysum::stack::HeldOut;
 use raysum::{Scores, Stack};
 use serde_json::{Value, json};
 
+/// Share of a constant's error above which something is wrong.
+const WORSE: f64 = 1.3;
 /// Share of a constant's error above which a prediction is hardly better than a constant.
 const HARDLY_BETTER: f64 = 0.97;
 
@@ -48,6 +50,13 @@ pub(crate) fn how(found: &HeldOut) -> String {
 /// What the scores say, in words.
 pub(crate) fn verdict(found: &HeldOut) -> String {
     let explained = 1.0 - (found.scores.rmse / found.constant.rmse).powi(2);
+    if found.constant.rmse == 0.0 {
+        return "the target is the same in all rows: there is nothing to explain\n".into();
+    }
+    if found.scores.rmse > WORSE * found.constant.rmse {
+        return "worse than a constant at the held-out rows: look for values far from all others\n"
+            .into();
+    }
     if found.scores.rmse > HARDLY_BETTER * found.constant.rmse {
         return "hardly better than a constant: the columns say little about the target\n".into();
     }

@@ -26,6 +26,8 @@ const ROUNDS: usize = 8;
 /// The length of the first steps in widths of the space, and the factor of each next round.
 const FIRST_STEP: f64 = 0.1;
 const SHORTER: f64 = 0.6;
+/// Points that differ by less in every number, in widths of the space, are not both suggested.
+const ALIKE: f64 = 0.002;
 /// The chance that a step takes another option.
 const OTHER_OPTION: f64 = 0.3;
 
@@ -110,7 +112,7 @@ impl Stack {
         let mut pools: Vec<Pool> = (0..count)
             .map(|f| {
                 let all = points.iter().zip(values.row(f));
-                best_of(all.map(|(point, v)| (sign * v, point.clone())).collect(), most)
+                best_of(space, all.map(|(point, v)| (sign * v, point.clone())).collect(), most)
             })
             .collect();
         let mut width = FIRST_STEP;
@@ -125,30 +127,46 @@ impl Stack {
             for (f, pool) in pools.iter_mut().enumerate() {
                 let own = next.by_ref().take(pool.len().min(KEPT) * STEPS);
                 pool.extend(own.map(|(i, point)| (sign * values[(f, i)], point)));
-                *pool = best_of(std::mem::take(pool), most);
+                *pool = best_of(space, std::mem::take(pool), most);
             }
             width *= SHORTER;
         }
-        Matrix::from_row_major(count, space.len(), distinct(&pools).concat())
+        Matrix::from_row_major(count, space.len(), distinct(space, &pools).concat())
     }
 }
 
-/// The best points, each once, the best first.
-fn best_of(mut pool: Pool, most: usize) -> Pool {
+/// The best points, the best first, without those that are hardly different from a better one.
+fn best_of(space: &[Variable], mut pool: Pool, most: usize) -> Pool {
     pool.sort_by(|a, b| a.0.total_cmp(&b.0));
-    pool.dedup_by(|a, b| a.1 == b.1);
-    pool.truncate(most);
-    pool
+    let mut kept = Pool::with_capacity(most);
+    for (value, point) in pool {
+        if kept.len() == most {
+            break;
+        }
+        if kept.iter().all(|(_, other)| !alike(space, &point, other)) {
+            kept.push((value, point));
+        }
+    }
+    kept
 }
 
-/// The best point of each pool that no earlier pool has taken; the best one, if all are taken.
-fn distinct(pools: &[Pool]) -> Vec<Point> {
+/// The best point of each pool that differs from those of earlier pools; the best one, if none does.
+fn distinct(space: &[Variable], pools: &[Pool]) -> Vec<Point> {
     let mut chosen: Vec<Point> = Vec::with_capacity(pools.len());
     for pool in pools {
-        let free = pool.iter().find(|(_, point)| !chosen.contains(point));
+        let is_new = |point: &Point| chosen.iter().all(|other| !alike(space, point, other));
+        let free = pool.iter().find(|(_, point)| is_new(point));
         chosen.extend(free.or(pool.first()).map(|(_, point)| point.clone()));
     }
     chosen
+}
+
+/// Whether trying both points would tell little more than trying one.
+fn alike(space: &[Variable], a: &Point, b: &Point) -> bool {
+    space.iter().zip(a.iter().zip(b)).all(|(variable, (a, b))| match variable.domain {
+        Domain::Real(low, high) => (a - b).abs() <= ALIKE * (high - low),
+        Domain::Integer(..) | Domain::Options(_) => a == b,
+    })
 }
 
 /// Fails unless the variables determine every column once, and each has a value.

@@ -33,7 +33,7 @@ pub(super) fn number<T: FromStr>(
 
 /// A number between 0 and 1, exclusive.
 pub(super) fn open_unit(text: &str) -> Result<f64, String> {
-    bounded(text, "must be between 0 and 1", |value| value > 0.0 && value < 1.0)
+    bounded(text, "must be above 0 and below 1", |value| value > 0.0 && value < 1.0)
 }
 
 /// The bounds of the noise variance.

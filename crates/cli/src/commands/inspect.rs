@@ -88,8 +88,8 @@ fn stack_text(stack: &Stack) -> String {
             _ => "each member's standard deviations are multiplied by its κ".to_string(),
         };
         text += &format!(
-            "calibration: {expected}; intervals are wider than normal ones of that size by the \
-             factors\n"
+            "calibration: {expected}; intervals are those of a normal distribution of that size, \
+             times\n"
         );
         let rows = LEVELS.map(|level| {
             let factor = style::number(calibration.widening(level));

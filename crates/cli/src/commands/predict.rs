@@ -3,7 +3,7 @@
 use super::{Voice, streamed};
 use crate::args::PredictArgs;
 use crate::describe;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use raysum::fitted::Explanation;
 use raysum::{Prediction, Stack};
 use raysum_table::NewRows;
@@ -22,6 +22,10 @@ const FAR: f64 = 1.0;
 
 pub(super) fn run(args: &PredictArgs, voice: Voice) -> Result<()> {
     let job = args.resolve(voice.json)?;
+    let given = &args.quantiles;
+    if let Some(k) = (1..given.len()).find(|k| given[..*k].contains(&given[*k])) {
+        bail!("--quantiles has {} twice", given[k]);
+    }
     let stacks = Stack::load_all(job.model)?;
     let names = names(&stacks, args);
     let mut outside = 0;

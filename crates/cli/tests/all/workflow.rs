@@ -503,13 +503,13 @@ fn a_lower_level_has_narrower_intervals_around_the_same_means() {
 }
 
 #[test]
-fn the_demo_writes_its_four_files() {
+fn the_demo_writes_its_five_files() {
     let Demo { folder, printed } = demo();
-    for name in ["cars.csv", "cars.raysum", "predictions.csv", "cars.svg"] {
+    for name in ["cars.csv", "cars.raysum", "predictions.csv", "cars.svg", "report.html"] {
         assert!(printed.contains(&format!("demo/{name}")), "{name} in {printed}");
         assert!(!folder.bytes(&format!("demo/{name}")).is_empty(), "{name}");
     }
-    assert_eq!(folder.snapshot().len(), 5, "a folder and four files");
+    assert_eq!(folder.snapshot().len(), 6, "a folder and five files");
 
     let held_out = folder.text("demo/predictions.csv");
     assert!(held_out.starts_with("true,mean,std,lower,upper\n"), "{held_out}");
@@ -533,7 +533,7 @@ fn the_demo_speaks_to_machines_and_replaces_its_files() {
     folder.write("shown/cars.raysum", "an older file");
     let json = &json_lines(&folder.stdout("demo -o shown --json"))[0];
     assert!(folder.bytes("shown/cars.raysum").len() > 1000);
-    assert_eq!(json["files"].as_array().map(Vec::len), Some(4), "{json}");
+    assert_eq!(json["files"].as_array().map(Vec::len), Some(5), "{json}");
     let rmse = |name: &str| number(&json["scores"][name], "rmse");
     assert!(rmse("raysum") < rmse("linear") && rmse("linear") < rmse("constant"), "{json}");
 }

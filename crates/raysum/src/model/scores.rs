@@ -67,13 +67,15 @@ impl Scores {
         let mean = |score: &dyn Fn(&Self) -> f64| {
             parts.iter().map(|(n, part)| *n as f64 * score(part)).sum::<f64>() / rows as f64
         };
+        // Errors beyond what floats can hold are as large as they can be: a file cannot hold infinity.
+        let bounded = |score: f64| if score.is_nan() { f64::MAX } else { score.min(f64::MAX) };
         (rows > 0).then(|| Self {
-            rmse: mean(&|s| s.rmse * s.rmse).sqrt(),
-            mae: mean(&|s| s.mae),
-            nlpd: mean(&|s| s.nlpd),
-            crps: mean(&|s| s.crps),
+            rmse: bounded(mean(&|s| s.rmse * s.rmse).sqrt()),
+            mae: bounded(mean(&|s| s.mae)),
+            nlpd: bounded(mean(&|s| s.nlpd)),
+            crps: bounded(mean(&|s| s.crps)),
             coverage95: mean(&|s| s.coverage95),
-            width95: mean(&|s| s.width95),
+            width95: bounded(mean(&|s| s.width95)),
         })
     }
 }

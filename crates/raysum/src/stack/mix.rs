@@ -11,6 +11,10 @@ use std::sync::Arc;
 const LEAST_WEIGHT: f64 = 0.02;
 /// Rows of the expected spread that are added to those observed: few rows say little about it.
 const PRIOR_ROWS: f64 = 2.0;
+/// How far from the target's range, in widths of it, predictions of a member may lie.
+const STRAY: f64 = 10.0;
+/// Normal scores larger than this, in medians of them, count as this large.
+const OUTLYING: f64 = 30.0;
 /// Bounds of the factor of a member's standard deviations.
 const SPREADS: (f64, f64) = (1e-3, 1e6);
 
@@ -47,7 +51,7 @@ pub(super) struct Mix {
 impl Mix {
     /// Learns shares and calibration from some blocks, for those of the members.
     pub(super) fn learn(blocks: &[&HeldBlock], among: &[usize], calibrate: bool) -> Result<Self> {
-        let mut among = among.to_vec();
+        let mut among = sound(blocks, among, calibrate)?;
         loop {
             let mut mix = Self::of_members(blocks, &among, calibrate)?;
             let kept: Vec<usize> =
@@ -127,6 +131,35 @@ impl Share {
     }
 }
 
+/// The members whose predictions of held-out rows are near the target's range; all, if none is. One
+/// that strays, as a bent target or a straight line far from the other rows can, would spoil mean and
+/// standard deviation of the mixture however small its weight.
+fn sound(blocks: &[&HeldBlock], among: &[usize], calibrate: bool) -> Result<Vec<usize>> {
+    let all = || blocks.iter().flat_map(|block| &block.y);
+    let low = all().copied().fold(f64::INFINITY, f64::min);
+    let high = all().copied().fold(f64::NEG_INFINITY, f64::max);
+    let reach = STRAY * (high - low);
+    if among.len() < 2 || !(reach > 0.0 && reach.is_finite()) {
+        return Ok(among.to_vec());
+    }
+    let is_near = |m: usize| -> Result<bool> {
+        let inflation = if calibrate { inflation(blocks, m)? } else { 1.0 };
+        let near = |block: &&HeldBlock| {
+            let p = block.predictions[m].clone().inflated(inflation);
+            p.mean.iter().all(|mean| (low - reach..=high + reach).contains(mean))
+                && p.std().iter().all(|std| *std <= reach)
+        };
+        Ok(blocks.iter().all(near))
+    };
+    let mut kept = Vec::new();
+    for &m in among {
+        if is_near(m)? {
+            kept.push(m);
+        }
+    }
+    Ok(if kept.is_empty() { among.to_vec() } else { kept })
+}
+
 /// The member with the least mean squared error at held-out rows.
 pub(super) fn least_error(blocks: &[&HeldBlock], among: &[usize]) -> usize {
     let error = |m: usize| {
@@ -182,13 +215,15 @@ pub(super) fn combined(
 
 /// κ of a member: the root of the mean squared normal score.
 fn inflation(blocks: &[&HeldBlock], member: usize) -> Result<f64> {
-    let (mut sum, mut rows) = (PRIOR_ROWS, PRIOR_ROWS);
+    let mut sizes = Vec::new();
     for block in blocks {
-        let scores = block.predictions[member].scores(&block.y)?;
-        sum += scores.iter().map(|z| z * z).sum::<f64>();
-        rows += scores.len() as f64;
+        sizes.extend(block.predictions[member].scores(&block.y)?.iter().map(|z| z.abs()));
     }
-    let factor = (sum / rows).sqrt();
+    sizes.sort_by(f64::total_cmp);
+    // One observation far from all others must not widen the predictions of all rows.
+    let most = OUTLYING * sizes.get(sizes.len() / 2).copied().unwrap_or(1.0).max(1.0);
+    let sum: f64 = sizes.iter().map(|z| z.min(most).powi(2)).sum();
+    let factor = ((PRIOR_ROWS + sum) / (PRIOR_ROWS + sizes.len() as f64)).sqrt();
     Ok(if factor.is_nan() { SPREADS.1 } else { factor.clamp(SPREADS.0, SPREADS.1) })
 }
 
