@@ -17,6 +17,7 @@ def predicted(command, model, frame, folder):
     return pd.read_csv(out)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("model", ["gam", "rbf-ard", "dpa-ard-ski", "ppr"])
 def test_python_to_command_line(command, table, tmp_path, model):
     X, y = table

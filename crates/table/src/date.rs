@@ -1,6 +1,6 @@
 //! Dates and times as numbers: days since the start of 1970, in UTC.
 
-use chrono::{FixedOffset, NaiveDate, NaiveTime, Timelike};
+use chrono::{Datelike, FixedOffset, NaiveDate, NaiveTime, Timelike};
 use raysum::schema::DateOrder;
 
 /// Nanoseconds of a day.
@@ -88,10 +88,17 @@ pub(crate) fn texts_of(days: &[f64]) -> Vec<String> {
     const SECONDS: f64 = 86_400.0;
     let seconds: Vec<i64> = days.iter().map(|days| (days * SECONDS).round() as i64).collect();
     let midnight = seconds.iter().all(|s| s.rem_euclid(SECONDS as i64) == 0);
-    let form = if midnight { "%Y-%m-%d" } else { "%Y-%m-%dT%H:%M:%S" };
     let text = |(seconds, days): (&i64, &f64)| {
-        let time = chrono::DateTime::from_timestamp(*seconds, 0);
-        time.map_or_else(|| days.to_string(), |time| time.naive_utc().format(form).to_string())
+        let Some(time) = chrono::DateTime::from_timestamp(*seconds, 0) else {
+            return days.to_string();
+        };
+        let date = time.date_naive();
+        let date = format!("{:04}-{:02}-{:02}", date.year(), date.month(), date.day());
+        if midnight {
+            return date;
+        }
+        let clock = time.time();
+        format!("{date}T{:02}:{:02}:{:02}", clock.hour(), clock.minute(), clock.second())
     };
     seconds.iter().zip(days).map(text).collect()
 }
