@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import _partitions
-from ._cluster import ClusterRegressor
+from ._cluster import ClusterRegressor, predicted, prediction_columns
 from ._estimator import ProjectedAdditiveGPRegressor
 from ._progress import reporting
 from .distributed import Job, merge, run
@@ -142,34 +142,6 @@ class DaskGPRegressor(ClusterRegressor):
             meta=np.empty((0, 0)),
         )
         return found[:, 0] if len(names) == 1 else found
-
-
-def prediction_columns(
-    model: ProjectedAdditiveGPRegressor, return_std: bool, interval: float | None
-) -> list[str]:
-    """The names of predicted columns, target by target."""
-    kinds = ["mean", *(["std"] if return_std else [])]
-    kinds += [] if interval is None else ["lower", "upper"]
-    targets = [str(name or f"y{k}") for k, name in enumerate(model.target_names_)]
-    several = len(targets) > 1
-    return [f"{kind}_{target}" if several else kind for target in targets for kind in kinds]
-
-
-def predicted(
-    X: Any, model: ProjectedAdditiveGPRegressor, return_std: bool, interval: float | None
-) -> Any:
-    """Predictions of a partition, one column for each name of `prediction_columns`."""
-    width = len(prediction_columns(model, return_std, interval))
-    if not len(X):
-        return np.empty((0, width))
-    model.n_jobs = 1
-    if interval is None:
-        found: Any = model.predict(X, return_std=return_std)
-    else:
-        found = model.predict(X, return_std=return_std, interval=interval)
-    answers = [found] if not isinstance(found, tuple) else list(found)
-    by_kind = np.stack([np.asarray(answer).reshape(len(X), -1) for answer in answers], axis=2)
-    return by_kind.reshape(len(X), -1)
 
 
 def _predicted_frame(

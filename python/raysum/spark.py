@@ -20,9 +20,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import _partitions
-from ._cluster import ClusterRegressor
+from ._cluster import ClusterRegressor, predicted, prediction_columns
 from ._progress import reporting
-from .dask import predicted, prediction_columns
 from .distributed import Job, merge, run
 
 if TYPE_CHECKING:

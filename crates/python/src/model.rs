@@ -12,6 +12,7 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use raysum::fitted::Component;
+use raysum::schema::Schema;
 use raysum::{Dataset, Prediction, Result, Shard, Stack};
 use std::path::PathBuf;
 
@@ -63,6 +64,16 @@ impl Model {
         body: impl Fn(&Stack) -> Result<T> + Sync,
     ) -> PyResult<Vec<T>> {
         self.targets.iter().map(|model| compute(py, threads, || body(model))).collect()
+    }
+
+    /// A copy for tables that are read by this schema.
+    fn with_schema(&self, schema: &Schema) -> PyResult<Self> {
+        let mut all = self.targets.clone();
+        for (stack, target) in all.iter_mut().zip(&schema.labels.targets) {
+            stack.set_schema(schema).map_err(to_python)?;
+            stack.set_target_name(&target.name);
+        }
+        Ok(Self { targets: all })
     }
 
     /// One result per target and chunk of rows, with a check for signals after each chunk.
@@ -144,22 +155,12 @@ impl Model {
 
     /// A copy with the schema of the frame that it was fitted on.
     fn of_frame(&self, frame: &TrainingFrame) -> PyResult<Self> {
-        let mut all = self.targets.clone();
-        for (stack, target) in all.iter_mut().zip(&frame.schema.labels.targets) {
-            stack.set_schema(&frame.schema).map_err(to_python)?;
-            stack.set_target_name(&target.name);
-        }
-        Ok(Self { targets: all })
+        self.with_schema(&frame.schema)
     }
 
     /// A copy with the schema that the partitions of a table agree on.
     fn of_schema(&self, schema: &FrameSchema) -> PyResult<Self> {
-        let mut all = self.targets.clone();
-        for (stack, target) in all.iter_mut().zip(&schema.schema.labels.targets) {
-            stack.set_schema(&schema.schema).map_err(to_python)?;
-            stack.set_target_name(&target.name);
-        }
-        Ok(Self { targets: all })
+        self.with_schema(&schema.schema)
     }
 
     /// Rows of a frame, encoded for this model; the rows that are left out; and notes.

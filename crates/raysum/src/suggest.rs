@@ -251,11 +251,11 @@ fn near(space: &[Variable], point: &Point, width: f64, rng: &mut impl Rng) -> Po
     moved
 }
 
-/// Points as rows of X.
-fn rows(space: &[Variable], points: &[Point], columns: usize) -> Matrix {
+/// Points, which have a value for every variable, as rows of X.
+pub fn rows<P: AsRef<[f64]>>(space: &[Variable], points: &[P], columns: usize) -> Matrix {
     let mut x = Matrix::zeros(points.len(), columns);
     for (i, point) in points.iter().enumerate() {
-        let row = x.row_mut(i);
+        let (point, row) = (point.as_ref(), x.row_mut(i));
         for (value, variable) in point.iter().zip(space) {
             match &variable.domain {
                 Domain::Real(..) | Domain::Integer(..) => row[variable.column] = *value,

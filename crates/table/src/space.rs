@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use raysum::Matrix;
 use raysum::fitted::Standard;
 use raysum::schema::{Feature, FeatureKind, Schema};
-use raysum::suggest::{Domain, Variable};
+use raysum::suggest::{Domain, Variable, rows};
 
 /// The values that a column may have, as the user writes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,20 +110,8 @@ impl<'s> SearchSpace<'s> {
     /// The rows of X of some points.
     pub fn rows(&self, points: &Matrix) -> Matrix {
         let columns: usize = self.features.iter().map(|feature| feature.encoded_columns()).sum();
-        let mut x = Matrix::zeros(points.rows(), columns);
-        for i in 0..points.rows() {
-            for (k, variable) in self.variables.iter().enumerate() {
-                let (value, at) = (points[(i, k)], variable.column);
-                match &variable.domain {
-                    Domain::Real(..) | Domain::Integer(..) => x[(i, at)] = value,
-                    Domain::Options(options) => {
-                        let values = &options[value as usize];
-                        x.row_mut(i)[at..at + values.len()].copy_from_slice(values);
-                    }
-                }
-            }
-        }
-        x
+        let points: Vec<&[f64]> = (0..points.rows()).map(|i| points.row(i)).collect();
+        rows(&self.variables, &points, columns)
     }
 
     /// The points as columns of a table like that of training, by name.
