@@ -48,7 +48,7 @@ def _fitted(kind: str) -> ProjectedAdditiveGPRegressor:
     if kind == "two":
         return fit(y=TWO)
     if kind in ("weight", "ski"):
-        return gp(engine=kind).fit(X, Y)
+        return gp(engine=kind, n_projections=3).fit(X, Y)
     return fit()
 
 

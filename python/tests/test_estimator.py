@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from cases import plain
 from raysum import _raysum
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -19,7 +20,9 @@ MODELS = _raysum.names()["model"]
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_fits_and_predicts_with_its_uncertainty(table, model):
     X, y = table
-    gp = plain(model, max_evaluations=200, noise_bounds=(1e-3, 10.0))
+    # The engine of these two takes its time for each projection.
+    few = {"n_projections": 5} if model.endswith("-ski") else {}
+    gp = plain(model, max_evaluations=200, noise_bounds=(1e-3, 10.0), **few)
     gp.fit(X, y)
     mean, std, lower, upper = gp.predict(X, return_std=True, interval=0.9)
     assert np.isfinite(mean).all() and (std > 0).all()
@@ -59,11 +62,11 @@ def test_covariance_and_deviation_are_of_the_same_thing(fitted, table):
 def test_draws_scatter_as_the_prediction_says(fitted, table):
     X, _ = table
     mean, std = fitted.predict(X[:5], return_std=True)
-    draws = fitted.sample_y(X[:5], n_samples=1500)
-    assert draws.shape == (5, 1500)
-    assert np.abs(draws.mean(axis=1) - mean).max() < 5 * std.max() / np.sqrt(1500)
+    draws = fitted.sample_y(X[:5], n_samples=600)
+    assert draws.shape == (5, 600)
+    assert np.abs(draws.mean(axis=1) - mean).max() < 5 * std.max() / np.sqrt(600)
     assert np.allclose(draws.std(axis=1), std, rtol=0.1)
-    smooth = fitted.sample_y(X[:5], n_samples=1500, noise=False)
+    smooth = fitted.sample_y(X[:5], n_samples=600, noise=False)
     latent = np.sqrt(std**2 - fitted.noise_std_**2)
     assert np.allclose(smooth.std(axis=1), latent, rtol=0.1)
 
@@ -130,11 +133,12 @@ def test_relevance_without_names(table):
 @pytest.mark.parametrize("engine", ["dense", "weight"])
 def test_rows_that_come_later_are_as_good_as_those_that_were_there(table, engine):
     X, y = table
-    first = plain(engine=engine).fit(X[:100], y[:100])
+    gp = plain(engine=engine, n_projections=5)
+    first = clone(gp).fit(X[:100], y[:100])
     before = first.predict(X, return_std=True)
     one = first.partial_fit(X[100:101], y[100:101]).partial_fit(X[101:], y[101:])
     assert one is first
-    again = plain(engine=engine).partial_fit(X[:100], y[:100])
+    again = clone(gp).partial_fit(X[:100], y[:100])
     assert all((a == b).all() for a, b in zip(again.predict(X, return_std=True), before))
     # What sees all rows has smaller errors at the later ones.
     later = slice(100, None)
@@ -301,11 +305,13 @@ def test_progress(table, capsys, monkeypatch):
 
 
 def test_a_search_over_many_rows_ends_on_the_right_hill():
-    # Started on all rows it ends far off, where 16 columns of noise seem to matter.
+    # Started on all of 10,000 rows it ends where columns of noise seem to matter, with noise of
+    # 0.13. From 2,000 rows on it starts on some of them.
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(10_000, 20))
-    y = np.sin(X[:, 0] + X[:, 1]) + 0.5 * X[:, 2] * X[:, 3] + 0.1 * rng.normal(size=10_000)
+    X = rng.normal(size=(2_100, 20))
+    y = np.sin(X[:, 0] + X[:, 1]) + 0.5 * X[:, 2] * X[:, 3] + 0.1 * rng.normal(size=2_100)
     gp = plain().fit(X, y)
     assert set(list(gp.relevance_)[:4]) == {"x0", "x1", "x2", "x3"}
-    assert gp.noise_std_ < 0.15
-    assert list(dict.fromkeys(gp.history_["rows"])) == [2_000, 10_000]
+    assert sum(list(gp.relevance_.values())[4:]) < 1e-5
+    assert gp.noise_std_ < 0.11
+    assert list(dict.fromkeys(gp.history_["rows"])) == [1_050, 2_100]

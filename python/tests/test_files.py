@@ -10,6 +10,17 @@ from cases import plain
 from raysum import ProjectedAdditiveGPRegressor
 
 
+#: Models, each with what makes it quick to fit.
+MODELS = {"gam": {}, "rbf-ard": {}, "dpa-ard-ski": {"n_projections": 3}, "ppr": {}}
+
+
+@pytest.fixture(scope="module")
+def small(table):
+    """The first rows of the table."""
+    X, y = table
+    return X[:40], y[:40]
+
+
 def predicted(command, model, frame, folder):
     table, out = folder / "new.csv", folder / "out.csv"
     frame.to_csv(table, index=False)
@@ -18,10 +29,10 @@ def predicted(command, model, frame, folder):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("model", ["gam", "rbf-ard", "dpa-ard-ski", "ppr"])
-def test_python_to_command_line(command, table, tmp_path, model):
-    X, y = table
-    gp = ProjectedAdditiveGPRegressor(model, max_evaluations=8).fit(X, y)
+@pytest.mark.parametrize("model", MODELS)
+def test_python_to_command_line(command, small, tmp_path, model):
+    X, y = small
+    gp = ProjectedAdditiveGPRegressor(model, max_evaluations=8, **MODELS[model]).fit(X, y)
     gp.save(tmp_path / "m.raysum")
     out = predicted(command, tmp_path / "m.raysum", X, tmp_path)
     expected = gp.predict(X, return_std=True, interval=0.8)
@@ -31,8 +42,8 @@ def test_python_to_command_line(command, table, tmp_path, model):
     assert model in shown and "target" in shown and " a " in shown
 
 
-def test_several_targets_to_the_command_line(command, table, tmp_path):
-    X, y = table
+def test_several_targets_to_the_command_line(command, small, tmp_path):
+    X, y = small
     Y = pd.DataFrame({"one": y, "two": X["c"]})
     gp = ProjectedAdditiveGPRegressor().fit(X, Y)
     gp.save(tmp_path / "m.raysum")
@@ -44,13 +55,15 @@ def test_several_targets_to_the_command_line(command, table, tmp_path):
     assert (again.predict(X) == mean).all() and again.n_outputs_ == 2
 
 
-@pytest.mark.parametrize("model", ["gam", "rbf-ard", "dpa-ard-ski", "ppr"])
-def test_command_line_to_python(command, table, tmp_path, model):
-    X, y = table
+@pytest.mark.parametrize("model", MODELS)
+def test_command_line_to_python(command, small, tmp_path, model):
+    X, y = small
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
     path = tmp_path / "m.raysum"
-    settings = ["--model", model, "--seed", 3, "--max-evaluations", 8]
-    command("fit", tmp_path / "t.csv", "--target", "y", *settings, "-o", path)
+    options = ["--model", model, "--seed", 3, "--max-evaluations", 8]
+    if "n_projections" in MODELS[model]:
+        options += ["--projections", MODELS[model]["n_projections"]]
+    command("fit", tmp_path / "t.csv", "--target", "y", *options, "-o", path)
     gp = ProjectedAdditiveGPRegressor.load(path)
     out = predicted(command, path, X, tmp_path)
     for name, values in zip(["mean", "std", "lower", "upper"], gp.predict(
@@ -77,8 +90,8 @@ def test_arrays_for_a_model_of_the_command_line(command, table, tmp_path):
         gp.predict(np.full((2, 3), np.nan))
 
 
-def test_the_same_fit_from_both(command, table, tmp_path):
-    X, y = table
+def test_the_same_fit_from_both(command, small, tmp_path):
+    X, y = small
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
     path = tmp_path / "m.raysum"
     command("fit", tmp_path / "t.csv", "--target", "y", "--model", "dpa-ard", "-o", path)
@@ -95,7 +108,7 @@ def test_text_columns_of_the_command_line(command, table, tmp_path):
     X["y"] = y + (X["colour"] == "red")
     X.to_csv(tmp_path / "t.csv", index=False)
     path = tmp_path / "m.raysum"
-    command("fit", tmp_path / "t.csv", "--target", "y", "--model", "dpa-ard", "-o", path)
+    command("fit", tmp_path / "t.csv", "--target", "y", "--model", "gam", "-o", path)
     gp = ProjectedAdditiveGPRegressor.load(path)
     assert list(gp.feature_names_in_) == ["a", "b", "c", "colour"] and gp.n_features_in_ == 4
     assert gp.encoded_names_ == ["a", "b", "c", "colour=blue", "colour=red"]

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from cases import plain
 from raysum import ProjectedAdditiveGPRegressor
 
 SCRIPT = """
@@ -35,7 +36,7 @@ def interrupted(rows, job):
     words = [sys.executable, "-c", script]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(1.0)
+        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         sent = time.time()
         word, stopped = process.stdout.readline().split()
@@ -51,12 +52,12 @@ def test_ctrl_c_stops_a_fit_within_a_second():
 
 
 def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
-    X = np.random.default_rng(0).normal(size=(500, 3))
+    X = np.random.default_rng(0).normal(size=(250, 3))
     y = np.sin(X[:, 0]) + X[:, 1]
     file = tmp_path / "c"
     script = (
         "import sys; import numpy as np; from raysum import ProjectedAdditiveGPRegressor\n"
-        "X = np.random.default_rng(0).normal(size=(500, 3))\n"
+        "X = np.random.default_rng(0).normal(size=(250, 3))\n"
         "gp = ProjectedAdditiveGPRegressor(engine='dense')\n"
         "gp.fit(X, np.sin(X[:, 0]) + X[:, 1], checkpoint=sys.argv[1])\n"
     )
@@ -75,7 +76,7 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
 
 
 def test_ctrl_c_stops_a_prediction():
-    heard, _ = interrupted(1000, "gp.predict(np.tile(X, (100, 1)), return_std=True)")
+    heard, _ = interrupted(400, "gp.predict(np.tile(X, (400, 1)), return_std=True)")
     assert heard < 2, heard
 
 
@@ -83,7 +84,7 @@ def test_an_interrupted_fit_leaves_the_old_model(table):
     # Where tests run in the background SIGINT may be ignored from the start.
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     X, y = table
-    gp = ProjectedAdditiveGPRegressor().fit(X, y)
+    gp = plain().fit(X, y)
     before = gp.predict(X)
     assert list(gp.feature_names_in_) == ["a", "b", "c"]
     many = np.random.default_rng(0).normal(size=(100_000, 5))
@@ -101,8 +102,8 @@ def test_an_interrupted_fit_leaves_the_old_model(table):
 
 
 def test_other_threads_run_while_one_fits():
-    X = np.random.default_rng(0).normal(size=(600, 5))
-    gp = ProjectedAdditiveGPRegressor(engine="dense", max_evaluations=200, n_jobs=1)
+    X = np.random.default_rng(0).normal(size=(400, 5))
+    gp = plain(engine="dense", max_evaluations=200, n_jobs=1)
     worker = threading.Thread(target=gp.fit, args=(X, np.sin(X.sum(axis=1))))
     worker.start()
     longest, last, ticks = 0.0, time.perf_counter(), 0

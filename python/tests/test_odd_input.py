@@ -173,7 +173,17 @@ def test_huge_target(y: Any) -> None:
     check_predictions(fit(y=y), X)
 
 
-@pytest.mark.parametrize("model", ["gam", "ppr", "rbf-ard", "imq-ard", "rpa-2", "rpa-1-ski"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        pytest.param({"model": "gam"}, id="gam"),
+        pytest.param({"model": "ppr"}, id="ppr"),
+        pytest.param({"model": "rbf-ard"}, id="rbf-ard"),
+        pytest.param({"model": "imq-ard"}, id="imq-ard"),
+        pytest.param({"model": "rpa-2"}, id="rpa-2"),
+        pytest.param({"model": "rpa-1-ski", "n_projections": 3}, id="rpa-1-ski"),
+    ],
+)
 @pytest.mark.parametrize(
     ("x", "y"),
     [
@@ -183,8 +193,8 @@ def test_huge_target(y: Any) -> None:
         pytest.param(X[:2], Y[:2], id="two-rows"),
     ],
 )
-def test_odd_numbers_and_other_models(model: str, x: Any, y: Any) -> None:
-    check_predictions(gp(model=model).fit(x, y), x)
+def test_odd_numbers_and_other_models(parameters: dict[str, Any], x: Any, y: Any) -> None:
+    check_predictions(gp(**parameters).fit(x, y), x)
 
 
 @pytest.mark.parametrize(
@@ -271,8 +281,11 @@ def test_a_single_evaluation() -> None:
         pytest.param({"random_state": None}, id="random_state=None"),
         pytest.param({"random_state": np.random.RandomState(0)}, id="random_state=RandomState"),
         pytest.param({"n_jobs": -5}, id="n_jobs=-5"),
-        pytest.param({"engine": "ski", "ski": {}}, id="ski-empty"),
-        pytest.param({"engine": "ski", "ski": {"grid": np.int64(50)}}, id="ski-grid-int64"),
+        pytest.param({"engine": "ski", "ski": {}, "n_projections": 3}, id="ski-empty"),
+        pytest.param(
+            {"engine": "ski", "ski": {"grid": np.int64(50)}, "n_projections": 3},
+            id="ski-grid-int64",
+        ),
     ],
 )
 def test_odd_parameters(parameters: dict[str, Any]) -> None:
