@@ -9,7 +9,6 @@ import pytest
 from cases import plain
 from raysum import ProjectedAdditiveGPRegressor
 
-
 #: Models, each with what makes it quick to fit.
 MODELS = {"gam": {}, "rbf-ard": {}, "dpa-ard-ski": {"n_projections": 3}, "ppr": {}}
 
