@@ -45,12 +45,12 @@ def frame():
 
 
 def model(**parameters):
-    return DaskGPRegressor("gam", max_evaluations=10, **parameters)
+    return DaskGPRegressor("gam", max_evaluations=5, **parameters)
 
 
 def local(partitions, **options):
     gp = ProjectedAdditiveGPRegressor(
-        "gam", max_evaluations=10, engine="weight", intervals="gaussian"
+        "gam", max_evaluations=5, engine="weight", intervals="gaussian"
     )
     return fit_partitions(gp, partitions, **options)._model.to_bytes()
 

@@ -2,7 +2,6 @@
 about bad input.
 """
 
-import os
 import signal
 import subprocess
 import sys
@@ -69,10 +68,19 @@ def test_threads_and_repetition_do_not_change_a_bit(numbers):
     assert first == second
 
 
-@pytest.mark.parametrize("model", ["dpa-ard", "rpa-1", "ppr", "linear", "gam+linear"])
-def test_every_additive_model_has_jobs(numbers, model):
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [
+        ("dpa-ard", {"n_projections": 5}),
+        ("rpa-1", {"n_projections": 5}),
+        ("ppr", {"n_projections": 5}),
+        ("linear", {}),
+        ("gam+linear", {}),
+    ],
+)
+def test_every_additive_model_has_jobs(numbers, model, settings):
     X, y = numbers
-    found = fit_partitions(gp(model=model, max_evaluations=4), split(X, y))
+    found = fit_partitions(gp(model=model, max_evaluations=4, **settings), split(X, y))
     assert np.isfinite(found.predict(X)).all()
 
 
@@ -232,7 +240,8 @@ def test_bad_calls_say_what_is_wrong(numbers):
         merge_all([])
 
 
-DRIVER = """
+#: Fits in a fork of its own for each name, which is killed as it reads the rows for so many times.
+DRIVERS = """
 import os, signal, sys
 import numpy as np
 from raysum import ProjectedAdditiveGPRegressor
@@ -241,7 +250,6 @@ from raysum.distributed import fit_partitions
 rng = np.random.default_rng(1)
 X = rng.normal(size=(300, 2))
 y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=300)
-path, checkpoint, passes = sys.argv[1], sys.argv[2], int(sys.argv[3])
 
 class Partitions:
     count = 0
@@ -251,32 +259,32 @@ class Partitions:
             os.kill(os.getpid(), signal.SIGKILL)
         return iter([(X[:100], y[:100]), (X[100:], y[100:])])
 
-gp = ProjectedAdditiveGPRegressor("gam", intervals="gaussian")
-fit_partitions(gp, Partitions(), checkpoint=checkpoint, sample_rows=200).save(path)
-print(Partitions.count)
+def drive(path):
+    gp = ProjectedAdditiveGPRegressor("gam", intervals="gaussian")
+    fit_partitions(gp, Partitions(), checkpoint="kept", sample_rows=200).save(path)
+    return Partitions.count
+
+for name, passes in [("whole", 0), ("resumed", 8), ("resumed", 0)]:
+    driver = os.fork()
+    if driver == 0:
+        print(drive(name), flush=True)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(driver, 0)[1])
+    kept = os.path.getsize("kept") if os.path.exists("kept") else 0
+    print(name, code, kept, flush=True)
 """
 
 
 def test_a_killed_driver_resumes_with_the_same_model(tmp_path):
-    def drive(name, passes):
-        command = [
-            sys.executable,
-            "-c",
-            DRIVER,
-            str(tmp_path / name),
-            str(tmp_path / "kept"),
-            passes,
-        ]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
-
-    whole = drive("whole", "0")
-    assert whole.returncode == 0, whole.stderr
-    killed = drive("resumed", "8")
-    assert killed.returncode == -signal.SIGKILL
-    assert os.path.getsize(tmp_path / "kept") > 100
-    resumed = drive("resumed", "0")
-    assert resumed.returncode == 0, resumed.stderr
-    assert int(resumed.stdout) < int(whole.stdout)
+    words = [sys.executable, "-c", DRIVERS]
+    out = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stderr
+    whole, of_whole, of_killed, resumed, of_resumed = out.stdout.splitlines()
+    assert of_whole == "whole 0 0", out.stderr
+    name, code, kept = of_killed.split()
+    assert (name, int(code)) == ("resumed", -signal.SIGKILL) and int(kept) > 100
+    assert of_resumed == "resumed 0 0", out.stderr
+    assert int(resumed) < int(whole)
     assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
     assert not (tmp_path / "kept").exists()
 
