@@ -27,8 +27,8 @@ def inside(gp, X, y, level=0.95):
 def test_many_columns_of_few_rows(model):
     scores = []
     for seed in range(0, 6, 2):
-        X, y = sum_of_columns(100, 30, 1.5, seed)
-        X_new, y_new = sum_of_columns(1000, 30, 1.5, seed + 1)
+        X, y = sum_of_columns(50, 20, 1.5, seed)
+        X_new, y_new = sum_of_columns(1000, 20, 1.5, seed + 1)
         gp = plain(model).fit(X, y)
         ridge = RidgeCV(np.logspace(-3, 4, 20)).fit(X, y)
         # The paper's objective finds no noise in so few rows.
