@@ -78,6 +78,7 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
     )
     with subprocess.Popen([sys.executable, "-c", script, str(file)]) as process:
         while not file.exists() or file.stat().st_size < 1000:
+            assert process.poll() is None, "the fit ended before it was killed"
             time.sleep(0.01)
         process.kill()
     gp = ProjectedAdditiveGPRegressor(engine="dense")
