@@ -62,9 +62,9 @@ class ProjectedAdditiveGPRegressor(
         A configuration by name: "dpa-ard" (as many diverse directions as there are columns, from 20
         to 100, and a length-scale per column), "ppr" (learned directions), "rpa-ard", "dpa",
         "rpa-1", "rpa-2", "rpa-3", "single-rp", "gam" (one function per column), "linear" (ridge
-        regression), "rbf", "matern12", "matern32", "matern52", "imq" (all columns in one kernel,
-        one length-scale), "rbf-ard", "imq-ard", "matern12-ard", "matern32-ard", "matern52-ard" (a
-        length-scale per column), "dpa-ard-ski" and "rpa-1-ski"; or a sum of them, such as
+        regression), "rbf", "matern12", "matern32", "matern52", "imq", "laplace" (all columns in one
+        kernel, one length-scale), "rbf-ard", "imq-ard", "matern12-ard", "matern32-ard",
+        "matern52-ard", "laplace-ard" (a length-scale per column), "dpa-ard-ski" and "rpa-1-ski"; or a sum of them, such as
         "linear+gam:matern52+dpa-ard", whose terms have variances and length-scales of their own,
         and behind a colon a kernel of their own. The parameters below change parts of a model that
         is no sum; None keeps that of the model.
@@ -72,7 +72,7 @@ class ProjectedAdditiveGPRegressor(
         Number of one-dimensional projections; "d" for as many as there are columns.
     degrees : str or list of int, default=None
         The number of dimensions of each projection, as "4x1,4x2" or [1, 1, 1, 1, 2, 2, 2, 2].
-    kernel : {"rbf", "cosine", "matern12", "matern32", "matern52", "imq"}, default=None
+    kernel : {"rbf", "cosine", "matern12", "matern32", "matern52", "imq", "laplace"}, default=None
         The sub-kernel.
     directions : {"axes", "gaussian", "sphere", "diverse", "energy"}, default=None
         How directions are chosen.

@@ -91,9 +91,11 @@ ModelName: TypeAlias = Literal[
     "matern32",
     "matern52",
     "imq",
+    "laplace",
     "matern12-ard",
     "matern32-ard",
     "matern52-ard",
+    "laplace-ard",
     "dpa-ard-ski",
     "rpa-1-ski",
 ]
@@ -101,7 +103,9 @@ ColumnsScaleName: TypeAlias = Literal["standard", "ranks"]
 TargetScaleName: TypeAlias = Literal["none", "yeo-johnson"]
 NoiseName: TypeAlias = Literal["constant", "columns"]
 LengthScalePriorName: TypeAlias = Literal["flat", "log-normal"]
-KernelName: TypeAlias = Literal["rbf", "cosine", "matern12", "matern32", "matern52", "imq"]
+KernelName: TypeAlias = Literal[
+    "rbf", "cosine", "matern12", "matern32", "matern52", "imq", "laplace"
+]
 DirectionsName: TypeAlias = Literal["axes", "gaussian", "sphere", "diverse", "energy"]
 EngineName: TypeAlias = Literal["auto", "dense", "weight", "ski", "neighbors"]
 OptimizerName: TypeAlias = Literal["lbfgs", "adam"]

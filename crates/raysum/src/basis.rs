@@ -44,7 +44,7 @@ pub(crate) fn lattice_spacing(kernel: SubKernel, tolerance: f64) -> f64 {
         // The spectrum is the Bessel function K₀, which falls as e^{−ω}.
         SubKernel::Imq => PI / (1.0 / tolerance).ln(),
         // ∫_Ω^∞ S dω / π for S ∝ (2ν + ω²)^{−ν−½} and large Ω, constants by ν.
-        SubKernel::Matern12 => matern(0.5, 2.0 / PI),
+        SubKernel::Matern12 | SubKernel::Laplace => matern(0.5, 2.0 / PI),
         SubKernel::Matern32 => matern(1.5, 12.0 * 3.0_f64.sqrt() / (3.0 * PI)),
         SubKernel::Matern52 => matern(2.5, 16.0 * 5.0_f64.powf(2.5) / (15.0 * PI)),
     };

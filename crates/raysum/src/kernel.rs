@@ -2,7 +2,8 @@
 //!
 //! Kernels know nothing of projections: an engine hands over squared distances in units of the
 //! length-scale. Writing everything in s makes the gradient of every kernel one product,
-//! ∂κ/∂z = 2 κ'(s) (z − z').
+//! ∂κ/∂z = 2 κ'(s) (z − z'). The Laplace kernel is one of s = Σ|z − z'| instead, and the product is
+//! κ'(s) sign(z − z').
 
 use crate::error::{Error, Result};
 use crate::named;
@@ -31,17 +32,21 @@ pub enum SubKernel {
     Matern52,
     /// 1/√(1 + r²), the limit of one-dimensional RBFs over Gaussian directions.
     Imq,
+    /// exp(−Σ|z − z'|), a product of Matérn 1/2 along each dimension. Steps along single columns come
+    /// as easily to it as to a decision tree.
+    Laplace,
 }
 
 impl SubKernel {
     /// Every kernel with its name.
-    pub const ALL: [(&'static str, SubKernel); 6] = [
+    pub const ALL: [(&'static str, SubKernel); 7] = [
         ("rbf", SubKernel::Rbf),
         ("cosine", SubKernel::Cosine),
         ("matern12", SubKernel::Matern12),
         ("matern32", SubKernel::Matern32),
         ("matern52", SubKernel::Matern52),
         ("imq", SubKernel::Imq),
+        ("laplace", SubKernel::Laplace),
     ];
 
     /// The kernel's name.
@@ -49,13 +54,13 @@ impl SubKernel {
         Self::ALL.iter().find(|(_, k)| *k == self).map_or("", |(name, _)| name)
     }
 
-    /// κ at squared distance `s`.
+    /// κ at squared distance `s`, or at the sum of absolute gaps for the Laplace kernel.
     #[inline(always)]
     pub fn value(self, s: f64) -> f64 {
         self.value_and_slope(s).0
     }
 
-    /// κ and dκ/ds at squared distance `s`.
+    /// κ and dκ/ds at `s`, as for [`SubKernel::value`].
     ///
     /// At s = 0 the slope of Matérn 1/2 is infinite; 0 is returned, which is its product with
     /// the vanishing difference z − z'.
@@ -90,6 +95,10 @@ impl SubKernel {
                 let k = 1.0 / (1.0 + s).sqrt();
                 (k, -0.5 * k / (1.0 + s))
             }
+            SubKernel::Laplace => {
+                let k = exp_negative(-s);
+                (k, -k)
+            }
         }
     }
 
@@ -98,18 +107,30 @@ impl SubKernel {
     #[inline(always)]
     pub(crate) fn specialise<B: Specialised>(self, body: B) -> B::Output {
         match self {
-            SubKernel::Rbf => body.run(|s| SubKernel::Rbf.value_and_slope(s)),
-            SubKernel::Cosine => body.run(|s| SubKernel::Cosine.value_and_slope(s)),
-            SubKernel::Matern12 => body.run(|s| SubKernel::Matern12.value_and_slope(s)),
-            SubKernel::Matern32 => body.run(|s| SubKernel::Matern32.value_and_slope(s)),
-            SubKernel::Matern52 => body.run(|s| SubKernel::Matern52.value_and_slope(s)),
-            SubKernel::Imq => body.run(|s| SubKernel::Imq.value_and_slope(s)),
+            SubKernel::Rbf => body.run(Radial(|s| SubKernel::Rbf.value_and_slope(s))),
+            SubKernel::Cosine => body.run(Radial(|s| SubKernel::Cosine.value_and_slope(s))),
+            SubKernel::Matern12 => body.run(Radial(|s| SubKernel::Matern12.value_and_slope(s))),
+            SubKernel::Matern32 => body.run(Radial(|s| SubKernel::Matern32.value_and_slope(s))),
+            SubKernel::Matern52 => body.run(Radial(|s| SubKernel::Matern52.value_and_slope(s))),
+            SubKernel::Imq => body.run(Radial(|s| SubKernel::Imq.value_and_slope(s))),
+            SubKernel::Laplace => body.run(Taxicab),
         }
+    }
+
+    /// The same kernel in so many dimensions, under the name that engines know it by: in one, Laplace's
+    /// is Matérn 1/2.
+    pub(crate) fn in_dimensions(self, degree: usize) -> Self {
+        if self == SubKernel::Laplace && degree == 1 { SubKernel::Matern12 } else { self }
+    }
+
+    /// Whether distances are sums of absolute gaps.
+    pub(crate) fn is_taxicab(self) -> bool {
+        Shape::from(self).is_taxicab()
     }
 
     /// Whether the kernel has a kink at 0, which no polynomial follows.
     pub(crate) fn has_kink(self) -> bool {
-        self == SubKernel::Matern12
+        matches!(self, SubKernel::Matern12 | SubKernel::Laplace)
     }
 
     /// Whether the kernel in `degree` dimensions is known to be a product of kernels in one, along
@@ -148,6 +169,19 @@ impl Shape {
 }
 
 impl Shape {
+    /// See [`SubKernel::is_taxicab`].
+    pub(crate) fn is_taxicab(self) -> bool {
+        self == Shape::Stationary(SubKernel::Laplace)
+    }
+
+    /// See [`SubKernel::in_dimensions`].
+    pub(crate) fn in_dimensions(self, degree: usize) -> Self {
+        match self {
+            Shape::Linear => self,
+            Shape::Stationary(kernel) => kernel.in_dimensions(degree).into(),
+        }
+    }
+
     /// The kernel in `degree` dimensions, if it is a covariance there that is known here.
     pub fn check_degree(self, degree: usize) -> Result<()> {
         match self {
@@ -183,13 +217,81 @@ impl From<Shape> for String {
     }
 }
 
-/// A computation that takes a kernel (s ↦ κ, dκ/ds) as a compile-time constant.
+/// A computation that takes a kernel as a compile-time constant.
 pub(crate) trait Specialised {
     /// What it gives.
     type Output;
 
     /// Runs the computation with this kernel.
-    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) -> Self::Output;
+    fn run<K: ConstantKernel>(self, kernel: K) -> Self::Output;
+}
+
+/// A kernel κ(s), where s is a sum over dimensions, with ∂κ/∂z = 2 κ'(s) `pull`(z − z').
+pub(crate) trait ConstantKernel: Copy {
+    /// Whether `pull` is the gap itself, so that forces between points are those of springs.
+    const SPRINGS: bool;
+
+    /// What a gap z − z' in one dimension adds to s.
+    fn part(self, gap: f64) -> f64;
+
+    /// Half of the slope of [`ConstantKernel::part`].
+    fn pull(self, gap: f64) -> f64;
+
+    /// κ and dκ/ds.
+    fn value_and_slope(self, s: f64) -> (f64, f64);
+}
+
+/// A kernel of the squared distance.
+#[derive(Clone, Copy)]
+pub(crate) struct Radial<F>(F);
+
+impl<F: Fn(f64) -> (f64, f64) + Copy> ConstantKernel for Radial<F> {
+    const SPRINGS: bool = true;
+
+    #[inline(always)]
+    fn part(self, gap: f64) -> f64 {
+        gap * gap
+    }
+
+    #[inline(always)]
+    fn pull(self, gap: f64) -> f64 {
+        gap
+    }
+
+    #[inline(always)]
+    fn value_and_slope(self, s: f64) -> (f64, f64) {
+        self.0(s)
+    }
+}
+
+/// The Laplace kernel.
+#[derive(Clone, Copy)]
+pub(crate) struct Taxicab;
+
+impl ConstantKernel for Taxicab {
+    const SPRINGS: bool = false;
+
+    #[inline(always)]
+    fn part(self, gap: f64) -> f64 {
+        gap.abs()
+    }
+
+    #[inline(always)]
+    fn pull(self, gap: f64) -> f64 {
+        half_sign(gap)
+    }
+
+    #[inline(always)]
+    fn value_and_slope(self, s: f64) -> (f64, f64) {
+        SubKernel::Laplace.value_and_slope(s)
+    }
+}
+
+/// ½ sign(gap), and 0 at 0, without a branch.
+#[inline(always)]
+pub(crate) fn half_sign(gap: f64) -> f64 {
+    let half = |yes: bool| if yes { 0.5 } else { 0.0 };
+    half(gap > 0.0) - half(gap < 0.0)
 }
 
 impl FromStr for SubKernel {

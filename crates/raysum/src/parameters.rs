@@ -189,7 +189,7 @@ impl Parameters {
         let (mut shapes, mut degrees, mut variances) = (Vec::new(), Vec::new(), Vec::new());
         for (term, h) in self.terms.iter().zip(&h.terms) {
             let own = term.projections.degrees();
-            shapes.extend(std::iter::repeat_n(term.shape, own.len()));
+            shapes.extend(own.iter().map(|degree| term.shape.in_dimensions(*degree)));
             degrees.extend_from_slice(own);
             variances.extend_from_slice(&h.variances);
         }

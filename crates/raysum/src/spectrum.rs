@@ -4,7 +4,7 @@
 //! mixture of RBFs of different widths, so ω = scale · g with g normal and a scale of its own law:
 //! 1 for the RBF, |normal| for the inverse multiquadric, and √(2ν/χ²) with 2ν degrees of freedom
 //! for Matérn ν (ω then follows Student's t). That holds in any number of dimensions, with one
-//! scale for all of them.
+//! scale for all of them; but the Laplace kernel, a product over dimensions, has a scale for each.
 
 use crate::kernel::SubKernel;
 use rand::Rng;
@@ -34,8 +34,12 @@ pub(crate) fn frequencies(
         all.append(&mut run);
     }
     for m in 0..count {
-        let scale = scale(kernel, rng);
-        (0..degree).for_each(|dimension| all[dimension * count + m] *= scale);
+        if kernel.is_taxicab() {
+            (0..degree).for_each(|d| all[d * count + m] *= scale(kernel, rng));
+        } else {
+            let scale = scale(kernel, rng);
+            (0..degree).for_each(|d| all[d * count + m] *= scale);
+        }
     }
     all
 }
@@ -61,7 +65,7 @@ fn scale(kernel: SubKernel, rng: &mut impl Rng) -> f64 {
     };
     match kernel {
         SubKernel::Rbf | SubKernel::Cosine => 1.0,
-        SubKernel::Matern12 => student(1),
+        SubKernel::Matern12 | SubKernel::Laplace => student(1),
         SubKernel::Matern32 => student(3),
         SubKernel::Matern52 => student(5),
         SubKernel::Imq => normal().abs(),
@@ -91,7 +95,8 @@ mod tests {
                         (step * sum).cos()
                     };
                     let mean = (0..count).map(wave).sum::<f64>() / count as f64;
-                    let gap = (mean - kernel.value(r * r)).abs();
+                    let s = if kernel.is_taxicab() { degree as f64 * step } else { r * r };
+                    let gap = (mean - kernel.value(s)).abs();
                     assert!(gap < 0.008, "{name}, degree {degree} at {r}: off by {gap}");
                 }
             }

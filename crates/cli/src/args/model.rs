@@ -45,7 +45,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) degrees: Option<Degrees>,
 
-    /// Sub-kernel: rbf, cosine, matern12, matern32, matern52 or imq
+    /// Sub-kernel: rbf, cosine, matern12, matern32, matern52, imq or laplace
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) kernel: Option<SubKernel>,
 

@@ -76,10 +76,10 @@ impl Preset {
     }
 }
 
-const PRESETS: [Preset; 22] = {
+const PRESETS: [Preset; 24] = {
     use Directions::{Axes, Diverse, Gaussian};
     use LengthScales::{Columns, Common, Projections};
-    use SubKernel::{Imq, Matern12, Matern32, Matern52, Rbf};
+    use SubKernel::{Imq, Laplace, Matern12, Matern32, Matern52, Rbf};
     let dpa_ard = Preset::new(
         "dpa-ard",
         "20..100x1",
@@ -160,9 +160,16 @@ const PRESETS: [Preset; 22] = {
         Preset::full("matern32", Matern32, Common, "the same with a less rough kernel"),
         Preset::full("matern52", Matern52, Common, "the same with a rather smooth kernel"),
         Preset::full("imq", Imq, Common, "the same with a kernel of long tails"),
+        Preset::full("laplace", Laplace, Common, "the same with a kernel of steps along columns"),
         Preset::full("matern12-ard", Matern12, Columns, "rbf-ard with a rough kernel"),
         Preset::full("matern32-ard", Matern32, Columns, "rbf-ard with a less rough kernel"),
         Preset::full("matern52-ard", Matern52, Columns, "rbf-ard with a rather smooth kernel"),
+        Preset::full(
+            "laplace-ard",
+            Laplace,
+            Columns,
+            "rbf-ard with a kernel of steps along columns",
+        ),
         dpa_ard.ski("dpa-ard-ski", "dpa-ard by the paper's own inference (--engine ski)"),
         rpa_1.ski("rpa-1-ski", "rpa-1 by the paper's own inference (--engine ski)"),
     ]
@@ -258,7 +265,7 @@ mod tests {
         for name in
             "rbf-ard imq-ard gam single-rp rpa-1 rpa-2 rpa-3 dpa rpa-ard dpa-ard ppr rpa-1-ski \
              dpa-ard-ski linear rbf matern12 matern32 matern52 imq matern12-ard matern32-ard \
-             matern52-ard linear+gam linear+gam:matern12+ppr"
+             matern52-ard laplace laplace-ard linear+gam linear+gam:matern12+ppr"
                 .split_whitespace()
         {
             assert!(name.contains('+') || names.contains(&name));

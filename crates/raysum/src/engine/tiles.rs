@@ -3,7 +3,7 @@
 //! on the number of threads.
 
 use super::prior::AdditiveKernel;
-use crate::kernel::{Shape, Specialised, SubKernel};
+use crate::kernel::{ConstantKernel, Shape, Specialised, SubKernel};
 use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -124,9 +124,10 @@ impl View<'_> {
     }
 }
 
-/// Squared distances of `rows` to one point, whose coordinates `at` gives run by run.
+/// s of `rows` and one point, whose coordinates `at` gives run by run.
 #[inline(always)]
-pub(super) fn squared_distances<'s>(
+pub(super) fn distances<'s>(
+    kernel: impl ConstantKernel,
     scratch: &'s mut [f64; ROWS],
     train: View<'_>,
     rows: &Range<usize>,
@@ -138,22 +139,21 @@ pub(super) fn squared_distances<'s>(
         let run = &run[rows.clone()];
         if a == 0 {
             for (s, z) in s.iter_mut().zip(run) {
-                let gap = z - point;
-                *s = gap * gap;
+                *s = kernel.part(z - point);
             }
         } else {
             for (s, z) in s.iter_mut().zip(run) {
-                let gap = z - point;
-                *s += gap * gap;
+                *s += kernel.part(z - point);
             }
         }
     }
     s
 }
 
-/// Adds squared distances of `rows` to each of some of them, view by view.
+/// Adds s of `rows` and each of some of them, view by view.
 #[inline(always)]
-pub(super) fn add_squared_distances(
+pub(super) fn add_distances(
+    kernel: impl ConstantKernel,
     scratch: &mut [[f64; ROWS]],
     train: View<'_>,
     rows: &Range<usize>,
@@ -163,8 +163,7 @@ pub(super) fn add_squared_distances(
         let tile = &run[rows.clone()];
         for (s, point) in scratch.iter_mut().zip(&run[columns.clone()]) {
             for (s, z) in s.iter_mut().zip(tile) {
-                let gap = z - point;
-                *s += gap * gap;
+                *s += kernel.part(z - point);
             }
         }
     }
@@ -182,15 +181,15 @@ impl Specialised for ValueTile<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) {
+    fn run<K: ConstantKernel>(self, kernel: K) {
         let Self { views, columns, rows, variance, out } = self;
         if views.is_deep() {
             let mut all = vec![[0.0; ROWS]; columns.len()];
-            add_squared_distances(&mut all, views, &rows, &columns);
+            add_distances(kernel, &mut all, views, &rows, &columns);
             for (column, s) in columns.clone().zip(&all) {
                 let out = &mut out[(column - columns.start) * views.n..][rows.clone()];
                 for (o, s) in out.iter_mut().zip(s) {
-                    *o += variance * kernel(*s).0;
+                    *o += variance * kernel.value_and_slope(*s).0;
                 }
             }
             return;
@@ -198,10 +197,10 @@ impl Specialised for ValueTile<'_> {
         let mut scratch = [0.0; ROWS];
         for column in columns.clone() {
             let s =
-                squared_distances(&mut scratch, views, &rows, |a| views.z[a * views.n + column]);
+                distances(kernel, &mut scratch, views, &rows, |a| views.z[a * views.n + column]);
             let out = &mut out[(column - columns.start) * views.n..][rows.clone()];
             for (o, s) in out.iter_mut().zip(&*s) {
-                *o += variance * kernel(*s).0;
+                *o += variance * kernel.value_and_slope(*s).0;
             }
         }
     }
@@ -219,14 +218,14 @@ impl Specialised for CrossTile<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) {
+    fn run<K: ConstantKernel>(self, kernel: K) {
         let Self { train, new, rows, variance, out } = self;
         let mut scratch = [0.0; ROWS];
         for column in 0..new.n {
-            let s = squared_distances(&mut scratch, train, &rows, |a| new.z[a * new.n + column]);
+            let s = distances(kernel, &mut scratch, train, &rows, |a| new.z[a * new.n + column]);
             let out = &mut out[column * train.n..][rows.clone()];
             for (o, s) in out.iter_mut().zip(&*s) {
-                *o += variance * kernel(*s).0;
+                *o += variance * kernel.value_and_slope(*s).0;
             }
         }
     }

@@ -164,7 +164,12 @@ impl TermParameters {
         let mut row = 0;
         let mut squares = Vec::new();
         for &degree in self.projections.degrees() {
-            let square: f64 = (row..row + degree).map(|r| p.squared_length(r)).sum();
+            let own = (row..row + degree).map(|r| p.squared_length(r));
+            let square = if self.shape.is_taxicab() {
+                own.map(f64::sqrt).sum::<f64>().powi(2)
+            } else {
+                own.sum()
+            };
             squares.extend(std::iter::repeat_n(square.max(f64::MIN_POSITIVE), degree));
             row += degree;
         }

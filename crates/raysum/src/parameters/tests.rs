@@ -58,8 +58,9 @@ fn gradient_error(config: &Config, freedom: Freedom) -> f64 {
             evaluate(&parameters, &mut engine, &moved, &mut unused)
         };
         // Fourth-order differences, so that the step's own error stays below 1e-9; but short
-        // ones for Matérn 1/2, so that no two rows change sides at its kink.
-        let rough = config.terms.iter().any(|t| t.kernel == SubKernel::Matern12.into());
+        // ones for kernels with a kink, so that no two rows change sides at it.
+        let kinked = [SubKernel::Matern12, SubKernel::Laplace].map(Shape::from);
+        let rough = config.terms.iter().any(|t| kinked.contains(&t.kernel));
         let h = if rough { 1e-6 } else { 1e-3 };
         let slope = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
         worst = worst.max((slope - gradient[i]).abs() / largest);

@@ -78,7 +78,7 @@ fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Listed> {
         ("linear+matern32-ard", Standard, None, 2.0),
         ("linear+matern32-ard", Ranks, YeoJohnson, 2.5),
         ("linear+gam+rbf-ard", Ranks, None, 4.0),
-        ("linear+gam+matern12-ard", Ranks, YeoJohnson, 4.0),
+        ("linear+gam+laplace-ard", Ranks, YeoJohnson, 4.0),
     ];
     let many = vec![
         ("linear+gam+dpa-ard", Ranks, None, 4.0),
@@ -86,6 +86,7 @@ fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Listed> {
         ("linear+matern32-ard", Standard, None, 2.0),
         ("linear+matern12-ard", Ranks, None, 2.0),
         ("linear+matern32-ard", Ranks, None, 2.0),
+        ("linear+laplace-ard", Ranks, None, 2.0),
     ];
     let mut lines = match (effort, rows <= SEARCH_BY_NEIGHBORS) {
         (Effort::Quick, _) => return quick,
@@ -110,6 +111,7 @@ fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Listed> {
             ("linear+rbf-ard", Standard, None, 2.0),
             ("linear+rbf-ard", Ranks, YeoJohnson, 2.5),
             ("linear+gam+matern32-ard", Ranks, None, 4.0),
+            ("linear+gam+laplace-ard", Standard, None, 4.0),
         ]);
     }
     lines

@@ -11,9 +11,17 @@ use std::sync::Arc;
 const LEAST_WEIGHT: f64 = 0.02;
 /// Rows of the expected spread that are added to those observed: few rows say little about it.
 const PRIOR_ROWS: f64 = 2.0;
+/// Ridge regression is the first candidate.
+const RIDGE: usize = 0;
+/// Standard errors by which a mixture must be better than ridge regression at held-out rows, where it is
+/// better by more than this share of the mean squared error, and where it is not.
+const CLEAR_GAIN: f64 = 0.01;
+const BETTER: (f64, f64) = (1.0, 2.0);
+/// Standard errors by which ridge regression must be better than a constant to be a trend.
+const LINE: f64 = 3.0;
 /// How far from the target's range, in widths of it, predictions of a member may lie.
 const STRAY: f64 = 10.0;
-/// Normal scores larger than this, in medians of them, count as this large.
+/// Normal scores and gains larger than this, in medians of them, count as this large.
 const OUTLYING: f64 = 30.0;
 /// Bounds of the factor of a member's standard deviations.
 const SPREADS: (f64, f64) = (1e-3, 1e6);
@@ -52,16 +60,69 @@ impl Mix {
     /// Learns shares and calibration from some blocks, for those of the members.
     pub(super) fn learn(blocks: &[&HeldBlock], among: &[usize], calibrate: bool) -> Result<Self> {
         let mut among = sound(blocks, among, calibrate)?;
-        loop {
-            let mut mix = Self::of_members(blocks, &among, calibrate)?;
+        let has_ridge = among.contains(&RIDGE);
+        let mut mix = loop {
+            let mix = Self::of_members(blocks, &among, calibrate)?;
             let kept: Vec<usize> =
                 mix.members.iter().filter(|(_, s)| s.is_worth_it()).map(|(m, _)| *m).collect();
             if kept.len() == among.len() {
-                mix.learn_curve(blocks, calibrate)?;
-                return Ok(mix);
+                break mix;
             }
             among = kept;
+        };
+        if has_ridge && mix.members.len() > 1 && mix.is_a_line(blocks) {
+            mix.give_mean_to(RIDGE, blocks, calibrate)?;
         }
+        mix.learn_curve(blocks, calibrate)?;
+        Ok(mix)
+    }
+
+    /// Whether there is a straight line to be seen, and nothing else: ridge regression is far better than
+    /// a constant, and the mixture not clearly better than ridge regression.
+    fn is_a_line(&self, blocks: &[&HeldBlock]) -> bool {
+        let each = || blocks.iter().flat_map(|block| &block.y).zip(weights_of(blocks));
+        let total: f64 = each().map(|(_, weight)| weight).sum();
+        let middle = each().map(|(y, weight)| weight * y).sum::<f64>() / total;
+        let constant = each().map(|(y, weight)| weight * (y - middle).powi(2)).collect::<Vec<_>>();
+        let of_ridge = squared_errors(blocks, |block| block.predictions[RIDGE].mean.clone());
+        let own = squared_errors(blocks, |block| self.prediction(&block.predictions).mean);
+        let (errors, share) = gain(&own, &of_ridge);
+        let needed = if share > CLEAR_GAIN { BETTER.0 } else { BETTER.1 };
+        gain(&of_ridge, &constant).0 > LINE && errors < needed
+    }
+
+    /// Makes the mean that of one member alone; the others stay in the spread.
+    ///
+    /// Where ridge regression predicts as well as any mixture, there is nothing but a straight line to
+    /// be seen, and beyond the rows it is the straight line that goes on as they do.
+    fn give_mean_to(
+        &mut self,
+        member: usize,
+        blocks: &[&HeldBlock],
+        calibrate: bool,
+    ) -> Result<()> {
+        if self.members.iter().all(|(m, _)| *m != member) {
+            let inflation = if calibrate { inflation(blocks, member)? } else { 1.0 };
+            self.members.push((member, Share { mean: 0.0, spread: 0.0, inflation }));
+            self.members.sort_by_key(|(m, _)| *m);
+        }
+        for (m, share) in &mut self.members {
+            share.mean = if *m == member { 1.0 } else { 0.0 };
+        }
+        self.members.retain(|(_, share)| share.is_worth_it());
+        let total: f64 = self.members.iter().map(|(_, share)| share.spread).sum();
+        self.members.iter_mut().for_each(|(_, share)| share.spread /= total);
+        self.settle_shift(blocks)
+    }
+
+    /// Moves the distribution to the mean if that improves the log score.
+    fn settle_shift(&mut self, blocks: &[&HeldBlock]) -> Result<()> {
+        self.shifted = false;
+        if self.members.len() > 1 {
+            let shifted = Self { shifted: true, ..self.clone() };
+            self.shifted = shifted.log_score(blocks)? >= self.log_score(blocks)?;
+        }
+        Ok(())
     }
 
     /// Without the curve, and with members whose weights are small.
@@ -86,13 +147,9 @@ impl Mix {
         let share =
             |k: usize| Share { mean: means[k], spread: spreads[k], inflation: inflations[k] };
         let members = among.iter().enumerate().map(|(k, m)| (*m, share(k))).collect();
-        let plain = Self { members, shifted: false, curve: None };
-        if among.len() == 1 {
-            return Ok(plain);
-        }
-        let shifted = Self { shifted: true, ..plain.clone() };
-        let pays = shifted.log_score(blocks)? >= plain.log_score(blocks)?;
-        Ok(if pays { shifted } else { plain })
+        let mut mix = Self { members, shifted: false, curve: None };
+        mix.settle_shift(blocks)?;
+        Ok(mix)
     }
 
     fn learn_curve(&mut self, blocks: &[&HeldBlock], calibrate: bool) -> Result<()> {
@@ -211,6 +268,30 @@ pub(super) fn combined(
     let mut mixed = Prediction::mixed(weighted, shifted.then(|| mean.clone()));
     mixed.mean = mean;
     mixed.calibrated(curve.cloned())
+}
+
+fn weights_of<'b>(blocks: &'b [&HeldBlock]) -> impl Iterator<Item = f64> + 'b {
+    blocks.iter().flat_map(|block| block.weights.iter().copied())
+}
+
+/// The weighted squared errors of some means of each block.
+fn squared_errors(blocks: &[&HeldBlock], mean: impl Fn(&HeldBlock) -> Vec<f64>) -> Vec<f64> {
+    let means = blocks.iter().flat_map(|block| mean(block));
+    let each = blocks.iter().flat_map(|block| &block.y).zip(means).zip(weights_of(blocks));
+    each.map(|((y, mean), weight)| weight * (y - mean).powi(2)).collect()
+}
+
+/// By how many standard errors squared errors are smaller than others, and by which share of those. Rows
+/// far from all others count as less far: one of them must not decide.
+fn gain(squares: &[f64], others: &[f64]) -> (f64, f64) {
+    let mut gains: Vec<f64> = others.iter().zip(squares).map(|(o, s)| o - s).collect();
+    let mut sizes: Vec<f64> = gains.iter().map(|gain| gain.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let most = OUTLYING * sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
+    gains.iter_mut().for_each(|gain| *gain = gain.clamp(-most, most));
+    let (n, gain) = (gains.len() as f64, gains.iter().sum::<f64>());
+    let spread = gains.iter().map(|g| (g - gain / n).powi(2)).sum::<f64>().sqrt();
+    (if spread > 0.0 { gain / spread } else { 0.0 }, gain / others.iter().sum::<f64>())
 }
 
 /// κ of a member: the root of the mean squared normal score.

@@ -102,3 +102,21 @@ fn a_smooth_function_without_noise_is_found() {
     assert!(covered > 0.88, "{covered}");
     assert!(stack.held_out().unwrap().scores.rmse < 0.2, "{:?}", stack.held_out());
 }
+
+#[test]
+fn a_straight_line_goes_on_beyond_the_rows() {
+    let line = |x: &[f64], noise: f64| 2.0 * x[0] - x[1] + 0.3 * noise;
+    let train = rows(120, 3, 3, line);
+    let stack = auto(Effort::Normal, &train);
+    // Ridge regression predicts held-out rows as well as any mixture, so the mean is its own.
+    let share = |name: &str| stack.members().iter().find(|m| m.name == name).map(|m| m.share);
+    assert_eq!(share("linear").unwrap().mean, 1.0, "{:?}", stack.members());
+    let spread: f64 = stack.members().iter().map(|m| m.share.spread).sum();
+    assert!((spread - 1.0).abs() < 1e-12, "{spread}");
+    let (near, noise) = rows(300, 3, 4, |_, noise| 0.3 * noise);
+    let x = Matrix::from_fn(300, 3, |i, j| near[(i, j)] + 8.0);
+    let y: Vec<f64> = (0..300).map(|i| line(x.row(i), 0.0) + noise[i]).collect();
+    let p = stack.predict(&x).unwrap();
+    assert!(rmse(&y, &p.mean) < 0.5, "{}", rmse(&y, &p.mean));
+    assert!(inside(&y, &p) > 0.93, "{}", inside(&y, &p));
+}

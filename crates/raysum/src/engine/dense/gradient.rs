@@ -6,9 +6,9 @@
 use crate::data::Matrix;
 use crate::engine::AdditiveKernel;
 use crate::engine::tiles::{
-    COLUMNS, ROWS, View, With, add_line, add_squared_distances, row_tiles, squared_distances,
+    COLUMNS, ROWS, View, With, add_distances, add_line, distances, row_tiles,
 };
-use crate::kernel::{Shape, Specialised};
+use crate::kernel::{ConstantKernel, Shape, Specialised};
 use crate::linalg;
 use pulp::Arch;
 use rayon::prelude::*;
@@ -179,43 +179,51 @@ impl SlopeTile<'_> {
 impl Specialised for SlopeTile<'_> {
     type Output = f64;
 
-    /// Adds 2 λ B_ik κ'(s) (z_i − z_k) to ∂/∂z_i, its negative to ∂/∂z_k, and returns Σ B κ.
+    /// Adds 2 λ B_ik κ'(s) pull(z_i − z_k) to ∂/∂z_i, its negative to ∂/∂z_k, and returns Σ B κ.
     #[inline(always)]
-    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) -> f64 {
+    fn run<K: ConstantKernel>(self, kernel: K) -> f64 {
         let Self { views, columns, rows, variance, b, out } = self;
         let twice = 2.0 * variance;
         let mut total = 0.0;
         if views.is_deep() {
             let mut all = vec![[0.0; ROWS]; columns.len()];
-            add_squared_distances(&mut all, views, &rows, &columns);
+            add_distances(kernel, &mut all, views, &rows, &columns);
             for (s, b) in all.iter_mut().zip(b.chunks(ROWS)) {
                 total += forces(kernel, &mut s[..rows.len()], b, twice);
             }
-            let force = (all.as_flattened(), ROWS);
-            linalg::add_springs(out, (views.z, views.n), force, (rows, columns));
+            if K::SPRINGS {
+                let force = (all.as_flattened(), ROWS);
+                linalg::add_springs(out, (views.z, views.n), force, (rows, columns));
+                return total;
+            }
+            for (run, out) in views.runs().zip(out.chunks_mut(views.n)) {
+                for (column, force) in columns.clone().zip(&all) {
+                    push(kernel, run, out, column, &rows, &force[..rows.len()]);
+                }
+            }
             return total;
         }
         let mut scratch = [0.0; ROWS];
         for (column, b) in columns.zip(b.chunks(ROWS)) {
             let s =
-                squared_distances(&mut scratch, views, &rows, |a| views.z[a * views.n + column]);
+                distances(kernel, &mut scratch, views, &rows, |a| views.z[a * views.n + column]);
             total += forces(kernel, s, b, twice);
             for (run, out) in views.runs().zip(out.chunks_mut(views.n)) {
-                push(run, out, column, &rows, s);
+                push(kernel, run, out, column, &rows, s);
             }
         }
         total
     }
 }
 
-/// Turns squared distances to one point into forces 2 λ B κ'; returns Σ B κ.
+/// Turns s of one point and others into forces 2 λ B κ'; returns Σ B κ.
 #[inline(always)]
-fn forces(kernel: impl Fn(f64) -> (f64, f64) + Copy, s: &mut [f64], b: &[f64], twice: f64) -> f64 {
+fn forces(kernel: impl ConstantKernel, s: &mut [f64], b: &[f64], twice: f64) -> f64 {
     // Eight partial sums: a single one would keep the compiler from vectorising the loop.
     let mut lanes = [0.0; 8];
     for (s, b) in s.chunks_mut(8).zip(b.chunks(8)) {
         for ((s, b), lane) in s.iter_mut().zip(b).zip(&mut lanes) {
-            let (value, slope) = kernel(*s);
+            let (value, slope) = kernel.value_and_slope(*s);
             *lane += b * value;
             *s = twice * b * slope;
         }
@@ -225,11 +233,18 @@ fn forces(kernel: impl Fn(f64) -> (f64, f64) + Copy, s: &mut [f64], b: &[f64], t
 
 /// Adds the forces along one view between `rows` and a column to both.
 #[inline(always)]
-fn push(run: &[f64], out: &mut [f64], column: usize, rows: &Range<usize>, force: &[f64]) {
+fn push(
+    kernel: impl ConstantKernel,
+    run: &[f64],
+    out: &mut [f64],
+    column: usize,
+    rows: &Range<usize>,
+    force: &[f64],
+) {
     let point = run[column];
     let mut lanes = [0.0; 8];
     let mut one = |z: f64, o: &mut f64, f: f64, lane: usize| {
-        let push = f * (z - point);
+        let push = f * kernel.pull(z - point);
         *o += push;
         lanes[lane] += push;
     };
@@ -270,22 +285,22 @@ impl MeanSlopeTile<'_> {
 impl Specialised for MeanSlopeTile<'_> {
     type Output = ();
 
-    /// Adds Σ_i 2 λ a_i κ'(s) (z* − z_i).
+    /// Adds Σ_i 2 λ a_i κ'(s) pull(z* − z_i).
     #[inline(always)]
-    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) {
+    fn run<K: ConstantKernel>(self, kernel: K) {
         let Self { train, new, rows, a, variance, first_view, out } = self;
         let mut scratch = [0.0; ROWS];
         for column in 0..new.n {
             let at = |view: usize| new.z[view * new.n + column];
-            let force = squared_distances(&mut scratch, train, &rows, at);
+            let force = distances(kernel, &mut scratch, train, &rows, at);
             for (f, a) in force.iter_mut().zip(&a[rows.clone()]) {
-                *f = 2.0 * variance * a * kernel(*f).1;
+                *f = 2.0 * variance * a * kernel.value_and_slope(*f).1;
             }
             for (view, run) in train.runs().enumerate() {
                 let mut lanes = [0.0; 8];
                 for (f, z) in force.chunks(8).zip(run[rows.clone()].chunks(8)) {
                     for ((f, z), lane) in f.iter().zip(z).zip(&mut lanes) {
-                        *lane += f * (at(view) - z);
+                        *lane += f * kernel.pull(at(view) - z);
                     }
                 }
                 out[(column, first_view + view)] += lanes.iter().sum::<f64>();

@@ -21,7 +21,7 @@
 use super::lanes::{Factor, LANES, Lane, add_product, dot, map, row_start};
 use crate::engine::AdditiveKernel;
 use crate::engine::tiles::With;
-use crate::kernel::{Shape, Specialised};
+use crate::kernel::{ConstantKernel, Shape, Specialised, half_sign};
 use pulp::{Arch, NullaryFnOnce};
 use std::ops::Range;
 
@@ -236,11 +236,15 @@ impl Group {
             let (z, w, b, slopes) = (&self.z, &self.w, &self.b, &mut self.slopes);
             let sum = match kernel.shapes[j] {
                 Shape::Linear => line_slopes(z, (views, block.start), variance, (g, w, b), slopes),
-                Shape::Stationary(_) => {
+                Shape::Stationary(kernel) => {
                     let pairs = known.next().unwrap_or(&[]);
                     let pass =
                         PairSlopes { z, views, block, variance, g, w, b, pairs, out: slopes };
-                    let sum = Arch::new().dispatch(pass);
+                    let sum = if kernel.is_taxicab() {
+                        Arch::new().dispatch(TaxicabSlopes(pass))
+                    } else {
+                        Arch::new().dispatch(pass)
+                    };
                     map(|lane| sum[lane] + trace[lane])
                 }
             };
@@ -263,16 +267,16 @@ impl Specialised for PairValues<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, kernel: impl Fn(f64) -> (f64, f64) + Copy) {
+    fn run<K: ConstantKernel>(self, kernel: K) {
         let Self { z, views, block, variance, out, mut pairs } = self;
         for p in 0..z.len() / views {
             let own = &z[p * views..][block.clone()];
             let (row, diagonal) = out[row_start(p)..][..=p].split_at_mut(p);
             for (q, out) in row.iter_mut().enumerate() {
-                let s = squared_distance(own, &z[q * views..][block.clone()]);
+                let s = distance(kernel, own, &z[q * views..][block.clone()]);
                 let (mut values, mut slopes) = ([0.0; LANES], [0.0; LANES]);
                 for lane in 0..LANES {
-                    (values[lane], slopes[lane]) = kernel(s[lane]);
+                    (values[lane], slopes[lane]) = kernel.value_and_slope(s[lane]);
                     out[lane] += variance * values[lane];
                 }
                 if let Some(pairs) = &mut pairs {
@@ -285,12 +289,11 @@ impl Specialised for PairValues<'_> {
 }
 
 #[inline(always)]
-fn squared_distance(a: &[Lane], b: &[Lane]) -> Lane {
+fn distance(kernel: impl ConstantKernel, a: &[Lane], b: &[Lane]) -> Lane {
     let mut s = [0.0; LANES];
     for (a, b) in a.iter().zip(b) {
         for lane in 0..LANES {
-            let gap = a[lane] - b[lane];
-            s[lane] += gap * gap;
+            s[lane] += kernel.part(a[lane] - b[lane]);
         }
     }
     s
@@ -325,8 +328,8 @@ impl NullaryFnOnce for LinearValues<'_> {
     }
 }
 
-/// Adds 4 λ G_pq κ'(s) (z_p − z_q) to ∂/∂z_p, its negative to ∂/∂z_q, and returns Σ 2 G_pq κ over
-/// pairs.
+/// Adds 4 λ G_pq κ'(s) pull(z_p − z_q) to ∂/∂z_p, its negative to ∂/∂z_q, and returns Σ 2 G_pq κ over
+/// pairs. The pull is the gap itself.
 struct PairSlopes<'a> {
     z: &'a [Lane],
     views: usize,
@@ -345,6 +348,25 @@ impl NullaryFnOnce for PairSlopes<'_> {
 
     #[inline(always)]
     fn call(self) -> Lane {
+        self.pulling(|gap| gap)
+    }
+}
+
+/// The same for the Laplace kernel, whose pull is half of the gap's sign.
+struct TaxicabSlopes<'a>(PairSlopes<'a>);
+
+impl NullaryFnOnce for TaxicabSlopes<'_> {
+    type Output = Lane;
+
+    #[inline(always)]
+    fn call(self) -> Lane {
+        self.0.pulling(half_sign)
+    }
+}
+
+impl PairSlopes<'_> {
+    #[inline(always)]
+    fn pulling(self, pull: impl Fn(f64) -> f64) -> Lane {
         let Self { z, views, block, variance, g, w, b, pairs, out } = self;
         let mut pairs = pairs.iter();
         let mut total = [0.0; LANES];
@@ -369,7 +391,7 @@ impl NullaryFnOnce for PairSlopes<'_> {
                     // Copies, which cannot overlap: the loop would not become vectors without.
                     let (mut pulled, mut pushed) = (*own_out, *other_out);
                     for lane in 0..LANES {
-                        let push = force[lane] * (a[lane] - b[lane]);
+                        let push = force[lane] * pull(a[lane] - b[lane]);
                         pulled[lane] += push;
                         pushed[lane] -= push;
                     }
