@@ -3,9 +3,8 @@
 
 use super::lattice::Lattice;
 use crate::kernel::SubKernel;
-use rustfft::algorithm::Radix4;
 use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftDirection};
+use rustfft::{Fft, FftPlanner};
 use std::sync::Arc;
 
 /// κ between the nodes of one lattice, as the corner of a circulant matrix.
@@ -14,8 +13,8 @@ pub(super) struct Toeplitz {
     nodes: usize,
     /// The circulant's eigenvalues over its size, which transforms back and forth multiply by.
     spectrum: Vec<f64>,
-    forward: Arc<Radix4<f64>>,
-    inverse: Arc<Radix4<f64>>,
+    forward: Arc<dyn Fft<f64>>,
+    inverse: Arc<dyn Fft<f64>>,
 }
 
 impl std::fmt::Debug for Toeplitz {
@@ -26,13 +25,9 @@ impl std::fmt::Debug for Toeplitz {
 
 impl Toeplitz {
     pub(super) fn new(kernel: SubKernel, lattice: &Lattice) -> Self {
-        // Sizes are powers of 2, so one algorithm serves: rustfft's planners bring in every algorithm
-        // for every instruction set, which took a fifth of the library's compilation, and transforms
-        // are a small part of a product.
-        let size = (2 * lattice.nodes - 1).next_power_of_two();
-        let transform = |direction| Arc::new(Radix4::new(size, direction));
-        let (forward, inverse) =
-            (transform(FftDirection::Forward), transform(FftDirection::Inverse));
+        let size = smooth(2 * lattice.nodes - 1);
+        let mut planner = FftPlanner::new();
+        let (forward, inverse) = (planner.plan_fft_forward(size), planner.plan_fft_inverse(size));
         let entry = |i: usize| {
             // Beyond the nodes the circle may hold anything that is symmetric.
             let gap = i.min(size - i) as f64 * lattice.spacing;
@@ -89,6 +84,21 @@ pub(super) fn kronecker(axes: &[Toeplitz], values: &mut [f64], width: usize) {
     }
 }
 
+/// The least number from `n` on that has no prime factor above 5: transforms of it are fast.
+fn smooth(n: usize) -> usize {
+    let is_smooth = |n: &usize| {
+        let mut rest = *n;
+        for p in [2, 3, 5] {
+            while rest.is_multiple_of(p) {
+                rest /= p;
+            }
+        }
+        rest == 1
+    };
+    // There is a power of 2 at the latest.
+    (n..=n.next_power_of_two()).find(is_smooth).unwrap_or(n)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,5 +143,10 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn sizes_have_small_factors_only() {
+        assert_eq!([1, 7, 11, 1021, 1025].map(smooth), [1, 8, 12, 1024, 1080]);
     }
 }
