@@ -42,7 +42,7 @@ fn many_columns_of_few_rows_are_predicted_with_intervals_that_hold() {
 
 #[test]
 fn intervals_that_are_too_narrow_are_widened() {
-    let folder = Folder::with("t.csv", sum_of_columns(120, 50, 5, 1.5, 2));
+    let folder = Folder::with("t.csv", sum_of_columns(80, 35, 5, 1.5, 2));
     let fit = "fit t.csv -t y -m dpa-ard --shrinkage none";
     let found = held_out(&folder, &format!("{fit} --intervals gaussian"));
     assert!(number(&found, "coverage95") < 0.8, "{found}");

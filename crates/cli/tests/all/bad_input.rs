@@ -276,7 +276,7 @@ fn is_fitted(what: &str, table: &Table) {
         "dpa-ard",
         "rbf-ard --held-out no",
         "rpa-2 --held-out no",
-        "dpa-ard-ski --held-out no --max-evaluations 5",
+        "dpa-ard-ski -J 5 --held-out no --max-evaluations 5",
     ] {
         println!("{what}, {model}");
         let fit = folder.stdout(&format!("fit t.csv -t y -m {model} -o m.raysum --json"));

@@ -47,13 +47,13 @@ fn a_full_disk_costs_nothing_that_was_there() {
 #[test]
 fn a_checkpoint_on_a_full_disk_ends_the_fit_and_is_of_use() {
     let folder = folder();
-    let fit = "fit t.csv -t y -m dpa-ard --checkpoint c -o new.raysum";
+    let fit = "fit t.csv -t y -m gam --checkpoint c -o new.raysum";
     let run = run_full(&folder, fit);
     run.failed(1, "c: ");
     assert!(!folder.path("new.raysum").exists());
     // When there is space again, the same command continues from there.
     folder.stdout(fit);
-    folder.stdout("fit t.csv -t y -m dpa-ard -o plain.raysum");
+    folder.stdout("fit t.csv -t y -m gam -o plain.raysum");
     assert!(folder.bytes("new.raysum") == folder.bytes("plain.raysum"));
 }
 

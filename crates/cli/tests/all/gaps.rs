@@ -23,7 +23,7 @@ fn every_format_gives_the_same_indicators() {
     folder.stdout("fit t.csv -t y --columns a,c -m gam --held-out no -o base.raysum");
     let fit = |file: &str| {
         folder.stdout(&format!("predict base.raysum t.csv --keep {COLUMNS} -o {file}"));
-        let options = "-m gam --held-out no --missing indicate --categories 3";
+        let options = "-m gam --held-out no --max-evaluations 5 --missing indicate --categories 3";
         let columns = COLUMNS.trim_end_matches(",y");
         let line = format!("fit {file} -t y --columns {columns} {options} -o m.raysum");
         let run = folder.run(&line).succeeded();
@@ -243,11 +243,11 @@ fn rare_texts_are_one_category() {
     let says = "gap.csv, line 2, column 'shop': the value is missing";
     folder.run("predict m.raysum gap.csv").failed(1, says);
     // By default 100 categories are kept.
-    let run = folder.run(&fit.replace("--categories 4", "")).succeeded();
+    let run = folder.run(&fit.replace("--categories 4", "--max-evaluations 2")).succeeded();
     assert!(run.stderr.contains("taken as categories: 'shop' (46 categories)"), "{run:?}");
     let many = Table::smooth(150, 2).and("name", |i| format!("name {}", i % 149));
     folder.write("many.csv", many.csv());
-    let run = folder.run("fit many.csv -t y -m gam --held-out no").succeeded();
+    let run = folder.run("fit many.csv -t y -m gam --held-out no --max-evaluations 2").succeeded();
     let note = "149 different texts become 100 categories: the 99 most frequent, and one for all \
                 others (50 of 150 rows)";
     assert!(run.stderr.contains(note), "{run:?}");

@@ -39,7 +39,7 @@ fn duration(folder: &Folder, line: &str) -> Duration {
 
 #[test]
 fn a_killed_fit_resumes_to_the_same_bits() {
-    let folder = Folder::with("t.csv", Table::smooth(400, 1).csv());
+    let folder = Folder::with("t.csv", Table::smooth(150, 1).csv());
     let fit = "fit t.csv -t y -m rpa-1 --starts 4 --held-out no -q";
     let whole = duration(&folder, &format!("{fit} -o whole.raysum"));
     folder.write("m.raysum", "an older model");

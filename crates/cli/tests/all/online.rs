@@ -19,6 +19,9 @@ fn table(lines: &[String]) -> String {
 
 const ONE: &str = "--target a --drop w,s,b";
 
+/// Any model will do here.
+const SHORT: &str = "-J 5 --held-out no --max-evaluations 10";
+
 fn numbers(csv: &str) -> Vec<Vec<f64>> {
     let numbers = |line: &str| line.split(',').map(|v| v.parse().unwrap()).collect();
     csv.lines().skip(1).map(numbers).collect()
@@ -38,7 +41,7 @@ fn rows_come_and_go() {
     for engine in ["dense", "weight"] {
         let folder = Folder::with("t.csv", table(&lines(0..80)));
         folder.write("more.csv", table(&lines(100..130)));
-        let fit = format!("fit t.csv {ONE} -m dpa-ard --engine {engine} --held-out no -o m.raysum");
+        let fit = format!("fit t.csv {ONE} -m dpa-ard --engine {engine} {SHORT} -o m.raysum");
         folder.stdout(&fit);
         let before = folder.stdout("predict m.raysum t.csv");
         let said = folder.stdout("update m.raysum more.csv");
@@ -56,7 +59,7 @@ fn shards_are_merged_in_any_order() {
     let folder = Folder::with("t.csv", table(&lines(0..90)));
     folder.write("a.csv", table(&lines(0..40)));
     folder.write("b.csv", table(&lines(40..90)));
-    folder.stdout(&format!("fit t.csv {ONE} -m dpa-ard --engine weight --held-out no -o m.raysum"));
+    folder.stdout(&format!("fit t.csv {ONE} -m dpa-ard --engine weight {SHORT} -o m.raysum"));
     let said = folder.stdout("stats m.raysum a.csv -o a.part");
     assert_eq!(said, "40 rows, 0 of them kept whole; saved to a.part\n");
     folder.stdout("stats m.raysum b.csv -o b.part");
@@ -69,9 +72,7 @@ fn shards_are_merged_in_any_order() {
     // Statistics are not a model, a model is not statistics, and statistics belong to their model.
     folder.run("predict a.part t.csv").failed(1, "it holds a shard");
     folder.run("merge m.raysum m.raysum -o x").failed(1, "it holds a model");
-    folder.stdout(&format!(
-        "fit a.csv {ONE} -m dpa-ard --engine weight --held-out no -o other.raysum"
-    ));
+    folder.stdout(&format!("fit a.csv {ONE} -m dpa-ard --engine weight {SHORT} -o other.raysum"));
     let run = folder.run("merge other.raysum a.part -o x");
     run.failed(1, "a.part: these statistics were taken for another model");
 }
@@ -79,8 +80,8 @@ fn shards_are_merged_in_any_order() {
 #[test]
 fn several_targets() {
     let folder = Folder::with("t.csv", table(&lines(0..90)));
-    let both = "fit t.csv --target a,b -m dpa-ard --drop w,s -o both.raysum";
-    let said = folder.stdout(both);
+    let both = format!("fit t.csv --target a,b -m dpa-ard {SHORT} --drop w,s -o both.raysum");
+    let said = folder.stdout(&both);
     assert!(said.contains("target 'a'") && said.contains("target 'b'"), "{said}");
     let predicted = folder.stdout("predict both.raysum t.csv");
     let head = "a_mean,a_std,a_lower,a_upper,b_mean,b_std,b_lower,b_upper,extrapolation\n";
@@ -95,13 +96,15 @@ fn several_targets() {
         ["more", "merged"].map(|m| folder.stdout(&format!("predict {m}.raysum t.csv")));
     assert!(difference(&more, &merged) < 1e-9);
     // They are two fits in one file, unless they share hyperparameters.
-    folder.stdout("fit t.csv --target b -m dpa-ard --drop w,s,a -o b.raysum");
+    folder.stdout(&format!("fit t.csv --target b -m dpa-ard {SHORT} --drop w,s,a -o b.raysum"));
     let each = numbers(&predicted);
     let alone = numbers(&folder.stdout("predict b.raysum t.csv"));
     for (each, alone) in each.iter().zip(&alone) {
         assert_eq!(each[4..], alone[..]);
     }
-    folder.stdout("fit t.csv --target a,b -m dpa-ard --drop w,s --shared -o shared.raysum");
+    folder.stdout(&format!(
+        "fit t.csv --target a,b -m dpa-ard {SHORT} --drop w,s --shared -o shared.raysum"
+    ));
     let shared = numbers(&folder.stdout("predict shared.raysum t.csv"));
     assert!(shared.iter().zip(&alone).any(|(shared, alone)| shared[4..] != alone[..]));
     folder
@@ -166,7 +169,7 @@ fn a_shard_counts_once() {
     let folder = Folder::with("t.csv", table(&lines(0..60)));
     folder.write("a.csv", table(&lines(60..80)));
     folder.write("b.csv", table(&lines(80..90)));
-    folder.stdout(&format!("fit t.csv {ONE} -m dpa-ard --engine weight --held-out no -o m.raysum"));
+    folder.stdout(&format!("fit t.csv {ONE} -m dpa-ard --engine weight {SHORT} -o m.raysum"));
     for part in ["a", "b"] {
         folder.stdout(&format!("stats m.raysum {part}.csv -o {part}.part"));
     }

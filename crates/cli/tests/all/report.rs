@@ -139,7 +139,7 @@ fn five_hundred_columns_fit_into_a_small_page() {
         text += &(cells.join(",") + "\n");
     }
     let folder = Folder::with("t.csv", text);
-    folder.stdout("fit t.csv -t y -m rbf -o m.raysum -q");
+    folder.stdout("fit t.csv -t y -m rbf --max-evaluations 5 -o m.raysum -q");
     let line = json_lines(&folder.stdout("report m.raysum t.csv -o r.html --json")).remove(0);
     let page = folder.text("r.html");
     assert_eq!(line["bytes"], page.len());

@@ -27,10 +27,13 @@ fn small() -> Table {
     Table::smooth(60, 1)
 }
 
+/// A fit that ends soon, for tests in which any model will do.
+const SHORT: &str = "-m dpa-ard -J 5 --held-out no --max-evaluations 10";
+
 /// A folder with `t.csv` and a model of its target `y`, `m.raysum`.
 fn fitted(table: &Table) -> Folder {
     let folder = Folder::with("t.csv", table.csv());
-    folder.stdout("fit t.csv -t y -m dpa-ard -o m.raysum");
+    folder.stdout(&format!("fit t.csv -t y {SHORT} -o m.raysum"));
     folder
 }
 
@@ -74,7 +77,9 @@ fn a_fit_that_is_not_saved_leaves_no_file() {
 #[test]
 fn results_as_json() {
     let folder = Folder::with("t.csv", small().csv());
-    let fit = json_lines(&folder.stdout("fit t.csv -t y -m dpa-ard -o m.raysum --json"));
+    let fit = json_lines(
+        &folder.stdout("fit t.csv -t y -m dpa-ard --max-evaluations 10 -o m.raysum --json"),
+    );
     let [fit] = &fit[..] else { panic!("one line expected: {fit:?}") };
     has_keys(
         fit,
@@ -95,7 +100,8 @@ fn results_as_json() {
         assert_eq!(inspect[0][key], fit[key], "{key}");
     }
 
-    let evaluate = "evaluate t.csv -t y --model gam,rbf-ard --folds 4 --repeats 2 --json";
+    let evaluate =
+        "evaluate t.csv -t y --model gam,rbf-ard --folds 4 --repeats 2 --max-evaluations 10 --json";
     let evaluated = json_lines(&folder.stdout(evaluate));
     assert_eq!(evaluated.len(), 2);
     for (object, model) in evaluated.iter().zip(["gam", "rbf-ard"]) {
@@ -128,14 +134,15 @@ fn without_held_out_rows_there_are_no_scores() {
     assert!(folder.stdout(fit).contains("no rows were held out: no scores"));
 }
 
-/// A fit that ends soon.
-const FEW: &str = "--held-out no --max-evaluations 30";
-
 #[test]
 fn every_model_fits_saves_and_predicts() {
     let folder = Folder::with("t.csv", Table::smooth(40, 2).csv());
     for model in MODELS {
-        folder.stdout(&format!("fit t.csv -t y --model {model} {FEW} -o {model}.raysum"));
+        // Grids take long.
+        let few = if model.ends_with("-ski") { "-J 5" } else { "" };
+        folder.stdout(&format!(
+            "fit t.csv -t y --model {model} --held-out no --max-evaluations 5 {few} -o {model}.raysum"
+        ));
         for p in sound_predictions(&folder.stdout(&format!("predict {model}.raysum t.csv")), 40) {
             assert!(p.lower < p.mean && p.mean < p.upper, "{model}: {p:?}");
         }
@@ -149,8 +156,8 @@ fn a_target_has_a_name_and_two_positions() {
     let folder = fitted(&table);
     folder.write("bare.csv", table.bare(","));
     for (spec, model) in [("3", "m3"), ("-1", "m1")] {
-        folder.stdout(&format!("fit t.csv --target {spec} -m dpa-ard -o {model}.raysum"));
-        folder.stdout(&format!("fit bare.csv --target {spec} -m dpa-ard -o bare_{model}.raysum"));
+        folder.stdout(&format!("fit t.csv --target {spec} {SHORT} -o {model}.raysum"));
+        folder.stdout(&format!("fit bare.csv --target {spec} {SHORT} -o bare_{model}.raysum"));
         assert!(folder.bytes(&format!("{model}.raysum")) == folder.bytes("m.raysum"), "{spec}");
     }
     assert!(folder.bytes("bare_m3.raysum") == folder.bytes("bare_m1.raysum"));
@@ -170,7 +177,7 @@ fn a_target_in_the_middle_of_a_file_without_header() {
     let expected = folder.stdout("predict m.raysum t.csv");
     folder.write("bare.csv", table.columns(&["a", "y", "b", "c"]).bare(","));
     folder.write("x.csv", table.columns(&["a", "b", "c"]).bare(","));
-    folder.stdout("fit bare.csv -t 1 -m dpa-ard -o middle.raysum");
+    folder.stdout(&format!("fit bare.csv -t 1 {SHORT} -o middle.raysum"));
     for data in ["bare.csv", "x.csv"] {
         assert_eq!(folder.stdout(&format!("predict middle.raysum {data}")), expected, "{data}");
     }
@@ -212,7 +219,7 @@ fn every_kind_of_file_gives_the_same_model_and_predictions() {
     ];
     for (name, content) in kinds {
         folder.write(name, content);
-        folder.stdout(&format!("fit {name} -t y -m dpa-ard -o other.raysum"));
+        folder.stdout(&format!("fit {name} -t y {SHORT} -o other.raysum"));
         assert!(folder.bytes("other.raysum") == folder.bytes("m.raysum"), "{name}");
         assert_eq!(folder.stdout(&format!("predict m.raysum {name}")), expected, "{name}");
     }
@@ -259,10 +266,10 @@ fn a_dropped_column_is_as_good_as_none() {
     let table = small();
     let folder = Folder::with("t.csv", table.csv());
     folder.write("ab.csv", table.columns(&["a", "b", "y"]).csv());
-    let ab = folder.run("fit ab.csv -t y -m dpa-ard -o ab.raysum").succeeded();
+    let ab = folder.run(&format!("fit ab.csv -t y {SHORT} -o ab.raysum")).succeeded();
     for drop in ["c", "2", "-2"] {
         let dropped =
-            folder.run(&format!("fit t.csv -t y -m dpa-ard --drop {drop} -o m.raysum")).succeeded();
+            folder.run(&format!("fit t.csv -t y {SHORT} --drop {drop} -o m.raysum")).succeeded();
         assert_eq!(dropped.stderr, ab.stderr);
         let predict = |model: &str| folder.stdout(&format!("predict {model} t.csv"));
         assert_eq!(predict("m.raysum"), predict("ab.raysum"), "{drop}");
@@ -274,7 +281,7 @@ fn standard_input_and_output() {
     let table = small();
     let folder = fitted(&table);
     let expected = folder.stdout("predict m.raysum t.csv");
-    folder.run_on("fit - -t y -m dpa-ard -o piped.raysum", table.csv()).succeeded();
+    folder.run_on(&format!("fit - -t y {SHORT} -o piped.raysum"), table.csv()).succeeded();
     assert!(folder.bytes("piped.raysum") == folder.bytes("m.raysum"));
     for (line, input) in [
         ("predict m.raysum - -o -", table.csv().into()),
@@ -340,10 +347,10 @@ fn missing_values_at_fitting() {
 
 #[test]
 fn seeds_and_threads() {
-    let folder = Folder::with("t.csv", Table::smooth(150, 3).csv());
+    let folder = Folder::with("t.csv", Table::smooth(80, 3).csv());
     for model in ["dpa-ard --shrinkage none", "rpa-2 --held-out no", "ppr --held-out no"] {
         let fit = |name: &str, options: &str| {
-            let line = format!("fit t.csv -t y -m {model} --max-evaluations 9 -o {name}.raysum");
+            let line = format!("fit t.csv -t y -m {model} --max-evaluations 6 -o {name}.raysum");
             folder.stdout(&format!("{line} {options}"));
             folder.bytes(&format!("{name}.raysum"))
         };
@@ -356,7 +363,7 @@ fn seeds_and_threads() {
         assert_eq!(predict(1), predict(3), "{model}");
     }
     let evaluate = |threads: u8| {
-        let line = "evaluate t.csv -t y -m rpa-1 --folds 3 --max-evaluations 9 --json";
+        let line = "evaluate t.csv -t y -m rpa-1 --folds 3 --max-evaluations 6 --json";
         let mut lines = json_lines(&folder.stdout(&format!("{line} --threads {threads}")));
         lines[0]["fit_seconds"].take();
         lines
@@ -426,7 +433,7 @@ fn functions_are_drawn_by_seed_and_evaluated_anywhere() {
 fn slopes_of_the_mean_stand_beside_the_predictions() {
     let table = small().and("kind", |i| ["one, two", "three"][i % 2].to_string());
     let folder = Folder::with("t.tsv", table.joined("\t"));
-    folder.stdout("fit t.tsv -t y -m dpa-ard -o m.raysum");
+    folder.stdout(&format!("fit t.tsv -t y {SHORT} -o m.raysum"));
     let plain = folder.stdout("predict m.raysum t.tsv");
     let text = folder.stdout("predict m.raysum t.tsv --gradient");
     let head = text.lines().next().unwrap();
@@ -486,7 +493,8 @@ fn predictions_track_the_truth_and_intervals_cover_it() {
 #[test]
 fn a_lower_level_has_narrower_intervals_around_the_same_means() {
     let folder = Folder::with("t.csv", small().csv());
-    folder.stdout("fit t.csv -t y -m dpa-ard --intervals gaussian -o m.raysum");
+    folder
+        .stdout("fit t.csv -t y -m dpa-ard --max-evaluations 10 --intervals gaussian -o m.raysum");
     let wide = sound_predictions(&folder.stdout("predict m.raysum t.csv"), 60);
     let narrow = sound_predictions(&folder.stdout("predict m.raysum t.csv --level 0.5"), 60);
     for (wide, narrow) in wide.iter().zip(&narrow) {

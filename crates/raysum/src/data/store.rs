@@ -205,7 +205,8 @@ mod tests {
         let x = Matrix::from_fn(120, 2, |i, j| ((i * (7 + 4 * j)) % 31) as f64);
         let y: Vec<f64> = (0..120).map(|i| x[(i, 0)].sin() + 0.1 * x[(i, 1)]).collect();
         for (name, engine) in EngineChoice::ALL {
-            let config = Config { engine, max_evaluations: Some(2), ..Config::default() };
+            let config = Config { engine, max_evaluations: Some(2), ..Config::default() }
+                .with_terms(|term| term.degrees = "3x1".parse().unwrap());
             let mut model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
             let stored = store(&x);
             let data = Dataset::new(&stored, &y).unwrap();

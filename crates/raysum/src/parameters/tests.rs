@@ -37,7 +37,7 @@ fn projections(config: &Config, columns: usize) -> Vec<Projections> {
 
 /// Largest difference between the gradient and central differences, over the largest entry.
 fn gradient_error(config: &Config, freedom: Freedom) -> f64 {
-    let (x, y) = rows(40, 6);
+    let (x, y) = rows(25, 6);
     let parameters = Parameters::new(config, projections(config, 6)).unwrap().with(freedom);
     let mut engine = Dense::new(x, y);
     let mut rng = crate::rng::stream(8, crate::rng::Purpose::Starts, 0);

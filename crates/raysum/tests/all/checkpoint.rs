@@ -1,7 +1,7 @@
 //! A fit that is ended at any evaluation and started again gives the bits of one that was not.
 
 use crate::common::{normals, with};
-use raysum::settings::{EngineChoice, Optimizer};
+use raysum::settings::{EngineChoice, Optimizer, Shrinkage};
 use raysum::{Checkpoint, Config, Dataset, Error, Fit, Matrix, Model};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -41,13 +41,21 @@ fn a_fit_in_pieces_is_the_fit_in_one() {
         c.engine = EngineChoice::Neighbors;
         c.neighbors.neighbors = 5;
     };
+    let short = |config: Config| with(config, |c| c.max_evaluations = Some(12));
+    let few = |c: &mut Config| c.terms[0].degrees = "4x1".parse().unwrap();
+    // A search on a grid takes long: one is enough.
+    let one_search = |c: &mut Config| {
+        few(c);
+        c.shrinkage = Shrinkage::None;
+        c.max_evaluations = Some(20);
+    };
     let cases = [
-        ("dpa-ard", preset("dpa-ard"), 150),
+        ("dpa-ard", preset("dpa-ard"), 80),
         ("several starts", with(preset("rpa-1"), |c| c.starts = 3), 80),
         ("adam", adam, 60),
-        ("ski", preset("dpa-ard-ski"), 200),
-        ("neighbors", with(preset("matern32-ard"), by_neighbors), 150),
-        ("learned", with(preset("ppr"), |c| c.max_evaluations = Some(20)), 90),
+        ("ski", with(preset("dpa-ard-ski"), one_search), 100),
+        ("neighbors", with(short(preset("matern32-ard")), by_neighbors), 100),
+        ("learned", with(short(preset("ppr")), few), 60),
         ("stages", preset("single-rp"), 2_100),
     ];
     for (name, config, n) in cases {

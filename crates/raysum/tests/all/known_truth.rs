@@ -82,7 +82,7 @@ fn the_paper_s_objective_stays_available() {
 
 #[test]
 fn noise_alone_is_told_as_noise() {
-    let table = Table::new(3, 80, 200, |_, noise| noise);
+    let table = Table::new(3, 50, 100, |_, noise| noise);
     for name in ["dpa-ard", "rbf-ard", "gam"] {
         let (r2, inside) = table.score(&fit(name, &table.data()));
         assert!(r2 > -0.1 && (0.9..=0.99).contains(&inside), "{name}: {r2} {inside}");

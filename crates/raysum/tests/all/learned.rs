@@ -93,8 +93,9 @@ fn one_seed_one_model_on_any_number_of_threads() {
         let model = pool.install(|| fit(&config, &train));
         (model.projections().to_vec(), model.predict(&train.0).unwrap())
     };
-    assert_eq!(run(1, 5), run(3, 5));
-    assert_ne!(run(1, 5), run(1, 6));
+    let one = run(1, 5);
+    assert_eq!(one, run(3, 5));
+    assert_ne!(one, run(1, 6));
 }
 
 #[test]

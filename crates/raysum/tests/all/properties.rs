@@ -144,12 +144,13 @@ fn wave(n: usize, d: usize) -> (Matrix, Vec<f64>) {
 
 #[test]
 fn a_fit_has_the_same_bits_on_any_number_of_threads() {
+    // More rows than one tile has.
     let (x, y) = wave(300, 5);
     let fit = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let config = with(Config::default(), |c| {
-                c.max_evaluations = Some(12);
+                c.max_evaluations = Some(4);
                 c.starts = 2;
             });
             let model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();

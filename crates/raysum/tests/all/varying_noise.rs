@@ -75,7 +75,7 @@ fn constant_noise_stays_constant_or_costs_nothing() {
 
 #[test]
 fn files_updates_and_draws_keep_the_levels() {
-    let (x, y) = table(300, 1, growing);
+    let (x, y) = table(200, 1, growing);
     for engine in [EngineChoice::Dense, EngineChoice::Weight] {
         let mut config = config(Noise::Columns);
         config.engine = engine;
@@ -87,7 +87,7 @@ fn files_updates_and_draws_keep_the_levels() {
         assert_eq!(loaded.noise_std_at(&x).unwrap(), model.noise_std_at(&x).unwrap());
         assert_eq!(loaded.noise_relevance(), model.noise_relevance());
         // Rows that are removed and come back count as they did.
-        let (x_some, y_some) = (x.gather(&(200..300).collect::<Vec<_>>()), &y[200..]);
+        let (x_some, y_some) = (x.gather(&(150..200).collect::<Vec<_>>()), &y[150..]);
         let some = Dataset::new(&x_some, y_some).unwrap();
         let mut changed = loaded.clone();
         changed.remove(&some).unwrap();
@@ -97,7 +97,7 @@ fn files_updates_and_draws_keep_the_levels() {
         assert!(gap.abs() < 1e-6, "{gap}");
         // Observations of drawn functions spread as predictions do.
         let ends = Matrix::from_fn(2, 3, |i, j| if j == 0 { 3.0 * i as f64 - 1.5 } else { 0.0 });
-        let drawn = model.functions(3_000, 1).unwrap().observe(&ends, 5).unwrap();
+        let drawn = model.functions(2_000, 1).unwrap().observe(&ends, 5).unwrap();
         let p = model.predict(&ends).unwrap();
         for i in 0..2 {
             let values: Vec<f64> = (0..drawn.rows()).map(|s| drawn[(s, i)]).collect();

@@ -72,10 +72,11 @@ pub(super) fn case(
     Case { name: name.into(), x, y, prior, inside, edge, far }
 }
 
-/// The same with length-scales four times as long, and the noise that this leaves.
-pub(super) fn smoother(mut case: Case) -> Case {
-    case.prior.noise_variance = 0.3;
-    case.prior.kernel.views.weights_mut().iter_mut().for_each(|w| *w /= 4.0);
+/// The same with longer length-scales, which make grids in many dimensions smaller, and the noise that this
+/// leaves.
+pub(super) fn smoother(mut case: Case, times: f64, noise_variance: f64) -> Case {
+    case.prior.noise_variance = noise_variance;
+    case.prior.kernel.views.weights_mut().iter_mut().for_each(|w| *w /= times);
     case
 }
 
@@ -119,7 +120,7 @@ pub(super) fn cases_with_lines() -> Vec<Case> {
     all.extend([
         alone,
         plus(alone_again, own),
-        plus(case("with a line", 600, 6, SubKernel::Matern52, &ones(8), 11), line(6)),
+        plus(case("with a line", 300, 6, SubKernel::Matern52, &ones(7), 11), line(6)),
     ]);
     all
 }
@@ -129,15 +130,16 @@ pub(super) fn cases() -> Vec<Case> {
     let axes = on_axes(case("", 900, 5, SubKernel::Matern52, &ones(5), 16)).prior.kernel;
     vec![
         plus(case("two kernels", 900, 5, SubKernel::Rbf, &ones(7), 16), axes),
-        case("dpa-ard", 700, 6, SubKernel::Rbf, &ones(20), 1),
+        case("dpa-ard", 400, 6, SubKernel::Rbf, &ones(20), 1),
         on_axes(case("gam", 300, 5, SubKernel::Rbf, &ones(5), 2)),
         case("single", 200, 4, SubKernel::Rbf, &ones(1), 3),
-        case("many rows", 1500, 6, SubKernel::Rbf, &ones(12), 4),
-        case("imq", 800, 4, SubKernel::Imq, &ones(8), 5),
+        // More rows than one block of them has.
+        case("many rows", 1100, 6, SubKernel::Rbf, &ones(12), 4),
+        case("imq", 500, 4, SubKernel::Imq, &ones(8), 5),
         case("cosine", 300, 4, SubKernel::Cosine, &ones(8), 6),
-        case("matern52", 1500, 3, SubKernel::Matern52, &ones(4), 7),
-        case("rpa-2", 1200, 5, SubKernel::Rbf, &[1, 1, 2, 2], 8),
-        smoother(case("degree 3", 1500, 4, SubKernel::Rbf, &[1, 3], 9)),
+        case("matern52", 600, 3, SubKernel::Matern52, &ones(4), 7),
+        smoother(case("rpa-2", 500, 5, SubKernel::Rbf, &[1, 1, 2, 2], 8), 2.0, 0.1),
+        smoother(case("degree 3", 500, 4, SubKernel::Rbf, &[1, 3], 9), 6.0, 0.3),
     ]
 }
 
