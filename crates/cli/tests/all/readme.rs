@@ -25,6 +25,16 @@ fn shell_lines(text: &str) -> Vec<&str> {
     lines
 }
 
+#[test]
+fn the_rust_of_readme_is_what_the_library_runs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let readme = text("README.md");
+    let example = readme.split("```rust\n").nth(1).unwrap().split("```").next().unwrap();
+    assert!(example.contains("Model::load"), "{example}");
+    assert!(text("crates/raysum/README.md").contains(example.trim_end()), "{example}");
+}
+
 /// README and every page in `docs/`.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -61,12 +61,12 @@ fn wide_tables_are_no_trap() {
 #[test]
 fn the_scores_of_pure_noise_do_not_lie() {
     let noise = |_: &[f64], noise: f64| 20.0 + 3.0 * noise;
-    let train = rows(80, 100, 1, noise);
+    let train = rows(150, 200, 1, noise);
     let stack = auto(Effort::Normal, &train);
     let found = stack.held_out().unwrap();
     // Scores are in standard deviations of the target.
     assert!(found.scores.rmse >= 0.97, "{:?}", found.scores);
-    let (x, y) = rows(1000, 100, 2, noise);
+    let (x, y) = rows(1000, 200, 2, noise);
     let p = stack.predict(&x).unwrap();
     let (reported, real) = (found.scores.in_units(found.unit).rmse, rmse(&y, &p.mean));
     assert!((reported / real - 1.0).abs() < 0.1, "{reported}, but {real}");

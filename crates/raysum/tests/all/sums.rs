@@ -124,11 +124,11 @@ fn everything_works_for_sums() {
             }
         }
         // Functions drawn from it have its mean, and samples at rows its spread.
-        let functions = model.functions(200, 1).unwrap();
+        let functions = model.functions(400, 1).unwrap();
         let drawn = functions.evaluate(&test.0).unwrap();
         for i in 0..50 {
-            let mean = (0..200).map(|s| drawn[(s, i)]).sum::<f64>() / 200.0;
-            let error = (before.latent_variance[i] / 200.0).sqrt();
+            let mean = (0..400).map(|s| drawn[(s, i)]).sum::<f64>() / 400.0;
+            let error = (before.latent_variance[i] / 400.0).sqrt();
             assert!((mean - before.mean[i]).abs() < 5.0 * error + 1e-9, "{name}, {i}");
         }
         assert!(model.relevance()[0] > 0.5, "{name}: {:?}", model.relevance());
