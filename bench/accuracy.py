@@ -2,7 +2,7 @@
 
     python bench/accuracy.py --data DIR                                   # everything
     python bench/accuracy.py --data DIR --sets pol bike --models auto catboost --splits 1
-    python bench/accuracy.py --table results/2026-11-17-accuracy.jsonl    # the tables of the documents
+    python bench/accuracy.py --table results/2026-11-18-accuracy.jsonl    # the tables of the documents
 
 DIR holds uci/NAME/data.csv.gz (no header, target last) and uci/NAME/test_mask.csv.gz (column k marks
 the test rows of split k). Every model is fitted to the same rows, with its defaults, one after another

@@ -64,10 +64,10 @@ class ProjectedAdditiveGPRegressor(
         "rpa-1", "rpa-2", "rpa-3", "single-rp", "gam" (one function per column), "linear" (ridge
         regression), "rbf", "matern12", "matern32", "matern52", "imq", "laplace" (all columns in one
         kernel, one length-scale), "rbf-ard", "imq-ard", "matern12-ard", "matern32-ard",
-        "matern52-ard", "laplace-ard" (a length-scale per column), "dpa-ard-ski" and "rpa-1-ski"; or a sum of them, such as
-        "linear+gam:matern52+dpa-ard", whose terms have variances and length-scales of their own,
-        and behind a colon a kernel of their own. The parameters below change parts of a model that
-        is no sum; None keeps that of the model.
+        "matern52-ard", "laplace-ard" (a length-scale per column), "dpa-ard-ski" and "rpa-1-ski"; or
+        a sum of them, such as "linear+gam:matern52+dpa-ard", whose terms have variances and
+        length-scales of their own, and behind a colon a kernel of their own. The parameters below
+        change parts of a model that is no sum; None keeps that of the model.
     n_projections : int or "d", default=None
         Number of one-dimensional projections; "d" for as many as there are columns.
     degrees : str or list of int, default=None
