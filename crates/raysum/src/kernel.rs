@@ -117,8 +117,8 @@ impl SubKernel {
         }
     }
 
-    /// The same kernel in so many dimensions, under the name that engines know it by: in one, Laplace's
-    /// is Matérn 1/2.
+    /// The kernel in `degree` dimensions under the name that engines know it by: in one, Laplace's is
+    /// Matérn 1/2.
     pub(crate) fn in_dimensions(self, degree: usize) -> Self {
         if self == SubKernel::Laplace && degree == 1 { SubKernel::Matern12 } else { self }
     }

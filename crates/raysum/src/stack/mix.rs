@@ -80,12 +80,20 @@ impl Mix {
     /// Whether there is a straight line to be seen, and nothing else: ridge regression is far better than
     /// a constant, and the mixture not clearly better than ridge regression.
     fn is_a_line(&self, blocks: &[&HeldBlock]) -> bool {
-        let each = || blocks.iter().flat_map(|block| &block.y).zip(weights_of(blocks));
-        let total: f64 = each().map(|(_, weight)| weight).sum();
-        let middle = each().map(|(y, weight)| weight * y).sum::<f64>() / total;
-        let constant = each().map(|(y, weight)| weight * (y - middle).powi(2)).collect::<Vec<_>>();
-        let of_ridge = squared_errors(blocks, |block| block.predictions[RIDGE].mean.clone());
-        let own = squared_errors(blocks, |block| self.prediction(&block.predictions).mean);
+        let weights: Vec<f64> = blocks.iter().flat_map(|block| block.weights.clone()).collect();
+        let total: f64 = weights.iter().sum();
+        let y = || blocks.iter().flat_map(|block| &block.y);
+        let middle: f64 = y().zip(&weights).map(|(y, weight)| weight / total * y).sum();
+        let mut errors = [
+            errors_of(blocks, |block| self.prediction(&block.predictions).mean),
+            errors_of(blocks, |block| block.predictions[RIDGE].mean.clone()),
+            y().map(|y| y - middle).collect(),
+        ];
+        scale_to_one(&mut errors);
+        let squares = |errors: &Vec<f64>| -> Vec<f64> {
+            errors.iter().zip(&weights).map(|(error, weight)| weight * error * error).collect()
+        };
+        let [own, of_ridge, constant] = errors.each_ref().map(squares);
         let (errors, share) = gain(&own, &of_ridge);
         let needed = if share > CLEAR_GAIN { BETTER.0 } else { BETTER.1 };
         gain(&of_ridge, &constant).0 > LINE && errors < needed
@@ -270,15 +278,10 @@ pub(super) fn combined(
     mixed.calibrated(curve.cloned())
 }
 
-fn weights_of<'b>(blocks: &'b [&HeldBlock]) -> impl Iterator<Item = f64> + 'b {
-    blocks.iter().flat_map(|block| block.weights.iter().copied())
-}
-
-/// The weighted squared errors of some means of each block.
-fn squared_errors(blocks: &[&HeldBlock], mean: impl Fn(&HeldBlock) -> Vec<f64>) -> Vec<f64> {
+/// The errors of some means of each block.
+fn errors_of(blocks: &[&HeldBlock], mean: impl Fn(&HeldBlock) -> Vec<f64>) -> Vec<f64> {
     let means = blocks.iter().flat_map(|block| mean(block));
-    let each = blocks.iter().flat_map(|block| &block.y).zip(means).zip(weights_of(blocks));
-    each.map(|((y, mean), weight)| weight * (y - mean).powi(2)).collect()
+    blocks.iter().flat_map(|block| &block.y).zip(means).map(|(y, mean)| y - mean).collect()
 }
 
 /// By how many standard errors squared errors are smaller than others, and by which share of those. Rows
@@ -288,7 +291,7 @@ fn gain(squares: &[f64], others: &[f64]) -> (f64, f64) {
     let mut sizes: Vec<f64> = gains.iter().map(|gain| gain.abs()).collect();
     sizes.sort_by(f64::total_cmp);
     let most = OUTLYING * sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
-    gains.iter_mut().for_each(|gain| *gain = gain.clamp(-most, most));
+    gains.iter_mut().for_each(|gain| *gain = gain.max(-most).min(most));
     let (n, gain) = (gains.len() as f64, gains.iter().sum::<f64>());
     let spread = gains.iter().map(|g| (g - gain / n).powi(2)).sum::<f64>().sqrt();
     (if spread > 0.0 { gain / spread } else { 0.0 }, gain / others.iter().sum::<f64>())
