@@ -88,8 +88,20 @@ def test_ranks_do_not_see_monotone_changes():
     # Functions of one column are drawn, those along other lines are not.
     a.component_curves(X)
     dpa = plain(columns_scale="ranks", max_evaluations=200).fit(X, Y)
-    with pytest.raises(ValueError, match="several columns by their ranks"):
+    with pytest.raises(ValueError, match="several columns by their ranks or cuts"):
         dpa.component_curves(X)
+
+
+def test_cuts_find_steps():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(400, 3))
+    y = 2.0 * (x[:, 0] > 0.3) + 3.0 * ((x[:, 1] > -0.4) & (x[:, 2] > 0.1))
+    y = y + 0.1 * rng.normal(size=400)
+    error = {}
+    for scale in ["ranks", "cuts"]:
+        gp = plain("laplace-ard", columns_scale=scale, max_evaluations=30).fit(x[:200], y[:200])
+        error[scale] = np.sqrt(np.mean((gp.predict(x[200:]) - y[200:]) ** 2))
+    assert error["cuts"] < 0.7 * error["ranks"], error
 
 
 @pytest.mark.parametrize(

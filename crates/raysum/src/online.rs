@@ -12,7 +12,7 @@ use crate::engine::{Change, Mergeable, Observations, Rows, Statistics, Tensor};
 use crate::error::{Error, Result};
 use crate::file::checksum;
 use crate::model::Model;
-use crate::scale::{Power, Ranks, Standard, StandardRows};
+use crate::scale::{ColumnMap, Power, Standard, StandardRows};
 use std::collections::{HashMap, HashSet};
 
 /// The statistics of a shard of rows, for [`Model::merge`].
@@ -152,9 +152,9 @@ impl Model {
         let theta = vec![self.prior().noise_variance, self.prior().mean];
         tensors.push(Tensor::new("theta", vec![2], theta));
         let scales = self.scaler.x.iter().chain([&self.scaler.y]).flat_map(|s| [s.mean, s.std]);
-        let ranks = self.scaler.ranks.iter().flatten().flat_map(Ranks::numbers);
+        let maps = self.scaler.maps.iter().flatten().flat_map(ColumnMap::numbers);
         let power = self.scaler.power.iter().flat_map(Power::numbers);
-        let scales: Vec<f64> = scales.chain(ranks).chain(power).collect();
+        let scales: Vec<f64> = scales.chain(maps).chain(power).collect();
         tensors.push(Tensor::new("scales", vec![scales.len()], scales));
         if let Some(noise) = &self.noise {
             tensors.extend(noise.model.posterior.tensors());

@@ -12,7 +12,7 @@ use crate::error::{Error, Result, StackError};
 use crate::model::{FitReport, Model, NoiseLevels};
 use crate::parameters::{Hyperparameters, Parameters};
 use crate::project::Projections;
-use crate::scale::{Ranks, Scaler};
+use crate::scale::{ColumnMap, Scaler};
 use crate::schema::Schema;
 use crate::stack::Stack;
 use crate::views::Views;
@@ -365,9 +365,9 @@ fn check_scaler(metadata: &Metadata, columns: usize) -> std::result::Result<(), 
         return Err(Problem::Damaged(format!("not everything is there for {columns} columns")));
     }
     let bad_scale = metadata.scaler.x.iter().any(|s| s.std < 0.0) || metadata.scaler.y.std <= 0.0;
-    let ranks = metadata.scaler.ranks.as_ref();
-    if ranks.is_some_and(|ranks| ranks.len() != columns || !ranks.iter().all(Ranks::is_sound)) {
-        return Err(Problem::Damaged("the ranks of a column make no sense".into()));
+    let maps = metadata.scaler.maps.as_ref();
+    if maps.is_some_and(|maps| maps.len() != columns || !maps.iter().all(ColumnMap::is_sound)) {
+        return Err(Problem::Damaged("the scale of a column makes no sense".into()));
     }
     if metadata.scaler.power.is_some_and(|power| !power.is_sound()) {
         return Err(Problem::Damaged("the scale of the target makes no sense".into()));

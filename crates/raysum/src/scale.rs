@@ -1,19 +1,23 @@
-//! Scales by the training rows: mean 0 and standard deviation 1, ranks of columns, and powers of
+//! Scales by the training rows: mean 0 and standard deviation 1, ranks or cuts of columns, and powers of
 //! targets.
 
+mod bins;
+mod cuts;
 mod evidence;
+mod map;
 mod merged;
 mod power;
 mod quadrature;
 mod ranks;
 mod rows;
 mod scaler;
+mod trees;
 
+pub(crate) use map::ColumnMap;
 pub(crate) use merged::ColumnSums;
 pub(crate) use power::Power;
-pub(crate) use ranks::Ranks;
 pub(crate) use rows::StandardRows;
-pub(crate) use scaler::{LearnedScales, Scaler};
+pub(crate) use scaler::{LearnedScales, MapKind, Scaler};
 
 use crate::data::MatrixRef;
 use crate::error::Result;

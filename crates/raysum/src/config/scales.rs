@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::named;
+use crate::scale::MapKind;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -14,12 +15,27 @@ pub enum ColumnsScale {
     Standard,
     /// By their ranks, to normal scores: for columns with heavy tails or outliers.
     Ranks,
+    /// By where boosted trees cut them, so that a column rises where the target changes: for steps and
+    /// thresholds.
+    Cuts,
 }
 
 impl ColumnsScale {
     /// Every choice with its name.
-    pub const ALL: [(&'static str, ColumnsScale); 2] =
-        [("standard", ColumnsScale::Standard), ("ranks", ColumnsScale::Ranks)];
+    pub const ALL: [(&'static str, ColumnsScale); 3] = [
+        ("standard", ColumnsScale::Standard),
+        ("ranks", ColumnsScale::Ranks),
+        ("cuts", ColumnsScale::Cuts),
+    ];
+
+    /// What columns are mapped by, if they are.
+    pub(crate) fn map_kind(self) -> Option<MapKind> {
+        match self {
+            Self::Standard => None,
+            Self::Ranks => Some(MapKind::Ranks),
+            Self::Cuts => Some(MapKind::Cuts),
+        }
+    }
 
     /// The name of the choice.
     pub fn name(self) -> &'static str {

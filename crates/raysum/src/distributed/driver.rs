@@ -6,7 +6,7 @@ use super::message::{name_of, seal};
 use super::task::{Answer, RowFrame, RowTask, ScaleTotals, TASK, TaskSums};
 use crate::basis::Counts;
 use crate::checkpoint::Checkpoint;
-use crate::config::{ColumnsScale, Config, TargetScale};
+use crate::config::{Config, TargetScale};
 use crate::data::Dataset;
 use crate::engine::weight::{FeatureMap, GradientSums, RowSums, SolvedWeights};
 use crate::engine::{Prior, Statistics, Tensor};
@@ -76,11 +76,18 @@ pub(super) fn drive(
         sample = sample.grouped(groups)?;
     }
     let scales = LearnedScales {
-        ranks: config.columns_scale == ColumnsScale::Ranks,
+        columns: config.columns_scale.map_kind(),
         powers: config.target_scale == TargetScale::YeoJohnson,
     };
     let weight = options.weighted.then_some(weight);
-    let mut scalers = Scaler::of_sample(&sample, scales, (&x, &y), weight)?;
+    // Targets that are fitted together.
+    let each = if options.shared { options.targets } else { 1 };
+    let groups: Vec<_> = (0..options.targets).step_by(each).map(|t| t..t + each).collect();
+    let mut scalers = Vec::new();
+    for targets in &groups {
+        let data = some_targets(&sample, targets.clone())?;
+        scalers.extend(Scaler::of_sample(&data, scales, (&x, &y[targets.clone()]), weight)?);
+    }
     let mut jacobians = vec![0.0; options.targets];
     if options.weighted || scales.powers {
         let task = RowTask::Scales { scalers: scalers.clone() };
@@ -95,9 +102,6 @@ pub(super) fn drive(
         }
     }
     let mut models = Vec::new();
-    // Targets that are fitted together.
-    let each = if options.shared { options.targets } else { 1 };
-    let groups: Vec<_> = (0..options.targets).step_by(each).map(|t| t..t + each).collect();
     for (index, targets) in groups.iter().enumerate() {
         let data = some_targets(&sample, targets.clone())?;
         let scalers = scalers[targets.clone()].to_vec();

@@ -1,7 +1,7 @@
 //! The training rows of a search: standardised, with copies merged, some or all of them.
 
 use super::roughness::{Roughness, SAMPLE};
-use crate::config::{ColumnsScale, Config, EngineChoice, TargetScale};
+use crate::config::{Config, EngineChoice, TargetScale};
 use crate::data::{Copies, Dataset, Distinct, Matrix, MatrixRef};
 use crate::engine::auto::{self, Auto, Choice};
 use crate::engine::neighbors::Neighbors;
@@ -11,7 +11,7 @@ use crate::engine::{Engine, Observations, Prior};
 use crate::error::{Error, Result};
 use crate::model::{Model, NoiseLevels};
 use crate::rng::{Purpose, random_key, stream};
-use crate::scale::{LearnedScales, Scaler, StandardRows};
+use crate::scale::{ColumnMap, LearnedScales, Scaler, StandardRows};
 use std::f64::consts::TAU;
 
 /// All rows of a data set, standardised.
@@ -63,7 +63,7 @@ impl<'a> Training<'a> {
         let totals = unmerged.map(|copies| copies.total_weights(data));
         let observed = totals.as_deref().or(all.weights());
         let scales = LearnedScales {
-            ranks: config.columns_scale == ColumnsScale::Ranks,
+            columns: config.columns_scale.map_kind(),
             powers: config.target_scale == TargetScale::YeoJohnson,
         };
         if scales.powers && data.noise_std().is_some() {
@@ -151,6 +151,11 @@ impl<'a> Training<'a> {
             levels.apply((&rows.x).into(), &mut rows.observations)?;
         }
         Ok(())
+    }
+
+    /// Scales columns by these maps.
+    pub(super) fn take_maps(&mut self, maps: &[ColumnMap]) {
+        self.scalers.iter_mut().for_each(|scaler| scaler.maps = Some(maps.to_vec()));
     }
 
     /// The original columns, as [`Dataset::grouped`] takes them.

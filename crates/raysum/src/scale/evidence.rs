@@ -7,7 +7,7 @@
 //! process of fixed length-scales over the ranks of the columns, whose variances are found for each
 //! scale: one factorisation serves all scales.
 
-use super::Ranks;
+use super::ranks;
 use crate::data::{Matrix, MatrixRef};
 use crate::error::Result;
 use crate::linalg::{dot, symmetric_eigen};
@@ -33,9 +33,9 @@ impl Evidence {
         let most = (NUMBERS / x.columns().max(1)).clamp(LEAST_ROWS, MOST_ROWS);
         let rows: Vec<usize> = (0..x.rows()).step_by(x.rows().div_ceil(most).max(1)).collect();
         let some = x.gather(&rows)?;
-        let ranks = Ranks::of_columns((&some).into())?;
-        let scores = Matrix::from_fn(rows.len(), x.columns(), |i, c| ranks[c].apply(some[(i, c)]));
-        let d = ranks.iter().filter(|ranks| !ranks.is_constant()).count().max(1) as f64;
+        let maps = ranks::of_columns((&some).into())?;
+        let scores = Matrix::from_fn(rows.len(), x.columns(), |i, c| maps[c].apply(some[(i, c)]));
+        let d = maps.iter().filter(|map| !map.is_constant()).count().max(1) as f64;
         let square: Vec<f64> =
             (0..rows.len()).map(|i| dot(scores.row(i), scores.row(i)) / d).collect();
         let covariance = Matrix::from_fn(rows.len(), rows.len(), |i, j| {

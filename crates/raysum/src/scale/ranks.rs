@@ -5,166 +5,39 @@
 //! the whole column.
 
 use super::Standard;
+use super::map::{ColumnMap, Knot, evenly};
 use crate::data::MatrixRef;
 use crate::error::Result;
-use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Rows that ranks are learned from, at most: more would not move the map.
 const MOST_ROWS: usize = 100_000;
-/// Knots of the map, at most.
+/// Knots of a map, at most.
 const MOST_KNOTS: usize = 1_000;
-/// The share of the rows at each end whose mean slope continues the map beyond it, at most. The very last gap
-/// says little about what comes after.
-const TAIL: f64 = 0.05;
 
-/// A piecewise linear, strictly increasing map of a column, continued beyond its ends. A constant
-/// column has one knot and becomes 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Ranks {
-    /// Values of the column, rising.
-    knots: Vec<f64>,
-    /// What they become, rising; mean 0 and standard deviation 1 over the training rows.
-    scores: Vec<f64>,
-    /// Slopes below the first knot and above the last.
-    ends: (f64, f64),
+/// The map of each column of training rows.
+pub(super) fn of_columns(x: MatrixRef<'_>) -> Result<Vec<ColumnMap>> {
+    // Every k-th row: of sorted tables these are as even as the rows themselves.
+    let rows: Vec<usize> = (0..x.rows()).step_by(x.rows().div_ceil(MOST_ROWS).max(1)).collect();
+    let some = x.gather(&rows)?;
+    let column = |c: usize| of((0..some.rows()).map(|i| some[(i, c)]).collect());
+    Ok((0..x.columns()).map(column).collect())
 }
 
-impl Ranks {
-    /// The map of each column of training rows.
-    pub(crate) fn of_columns(x: MatrixRef<'_>) -> Result<Vec<Self>> {
-        // Every k-th row: of sorted tables these are as even as the rows themselves.
-        let rows: Vec<usize> = (0..x.rows()).step_by(x.rows().div_ceil(MOST_ROWS).max(1)).collect();
-        let some = x.gather(&rows)?;
-        let column = |c: usize| Self::of((0..some.rows()).map(|i| some[(i, c)]).collect());
-        Ok((0..x.columns()).map(column).collect())
+/// The map of a column.
+pub(super) fn of(mut values: Vec<f64>) -> ColumnMap {
+    values.sort_unstable_by(f64::total_cmp);
+    let n = values.len() as f64;
+    let normal = Normal::standard();
+    let mut all = Vec::new();
+    let mut before = 0.0;
+    for ties in values.chunk_by(|a, b| a == b) {
+        let rows = ties.len() as f64;
+        let score = normal.inverse_cdf((before + 0.5 * rows) / n);
+        all.push(Knot { value: ties[0], score, rows });
+        before += rows;
     }
-
-    /// The map of a column.
-    fn of(mut values: Vec<f64>) -> Self {
-        values.sort_unstable_by(f64::total_cmp);
-        let n = values.len() as f64;
-        let normal = Normal::standard();
-        // Each distinct value with its normal score and the number of its rows.
-        let mut all: Vec<(f64, f64, f64)> = Vec::new();
-        let mut before = 0.0;
-        for ties in values.chunk_by(|a, b| a == b) {
-            let count = ties.len() as f64;
-            let score = normal.inverse_cdf((before + 0.5 * count) / n);
-            all.push((ties[0], score, count));
-            before += count;
-        }
-        let mean = all.iter().map(|(_, score, count)| score * count).sum::<f64>() / n;
-        let square = |(_, score, count): &(f64, f64, f64)| count * (score - mean).powi(2);
-        let std = (all.iter().map(square).sum::<f64>() / n).sqrt();
-        if all.len() == 1 {
-            return Self { knots: vec![all[0].0], scores: vec![0.0], ends: (0.0, 0.0) };
-        }
-        let kept = thinned(all.len());
-        let knots = kept.iter().map(|&k| all[k].0).collect();
-        let scores = kept.iter().map(|&k| (all[k].1 - mean) / std).collect();
-        let mut ranks = Self { knots, scores, ends: (0.0, 0.0) };
-        let (low, high) = ranks.end_slopes();
-        // The tails of a column that ends abruptly are steep: beyond its ends a map like that of
-        // the column's standard deviation is steep enough.
-        let usual = 1.0 / Standard::of(&values).std;
-        ranks.ends = (low.min(usual), high.min(usual));
-        ranks
-    }
-
-    /// Whether all values of the column are equal.
-    pub(super) fn is_constant(&self) -> bool {
-        self.knots.len() == 1
-    }
-
-    /// The mean slope over each tail.
-    fn end_slopes(&self) -> (f64, f64) {
-        let last = self.knots.len() - 1;
-        let normal = Normal::standard();
-        let tail = |share: f64| {
-            let score = normal.inverse_cdf(share);
-            self.scores.partition_point(|s| *s < score).clamp(0, last)
-        };
-        let (low, high) = (tail(TAIL).max(1), tail(1.0 - TAIL).min(last - 1));
-        (self.secant(0, low), self.secant(high, last))
-    }
-
-    fn secant(&self, a: usize, b: usize) -> f64 {
-        // Halves, because the difference of two huge values overflows.
-        let gap = self.knots[b] / 2.0 - self.knots[a] / 2.0;
-        ((self.scores[b] - self.scores[a]) / 2.0 / gap).min(f64::MAX)
-    }
-
-    /// The score of a value.
-    pub(crate) fn apply(&self, value: f64) -> f64 {
-        let last = self.knots.len() - 1;
-        match self.piece(value) {
-            None => 0.0,
-            Some(Piece::Below) => self.scores[0] - beyond(self.knots[0], value, self.ends.0),
-            Some(Piece::Above) => self.scores[last] + beyond(value, self.knots[last], self.ends.1),
-            Some(Piece::Inside(k)) => {
-                let (a, b) = (self.knots[k], self.knots[k + 1]);
-                let share = (value / 2.0 - a / 2.0) / (b / 2.0 - a / 2.0);
-                self.scores[k] + share.clamp(0.0, 1.0) * (self.scores[k + 1] - self.scores[k])
-            }
-        }
-    }
-
-    /// The slope of the score at a value; from knot to knot it is constant.
-    pub(crate) fn slope(&self, value: f64) -> f64 {
-        match self.piece(value) {
-            None => 0.0,
-            Some(Piece::Below) => self.ends.0,
-            Some(Piece::Above) => self.ends.1,
-            Some(Piece::Inside(k)) => self.secant(k, k + 1),
-        }
-    }
-
-    /// Where a value lies; nowhere in a constant column.
-    fn piece(&self, value: f64) -> Option<Piece> {
-        let last = self.knots.len() - 1;
-        Some(match self.knots.partition_point(|knot| *knot <= value) {
-            _ if last == 0 => return None,
-            0 => Piece::Below,
-            above if above > last && value > self.knots[last] => Piece::Above,
-            above => Piece::Inside(above.min(last) - 1),
-        })
-    }
-
-    /// Whether this is such a map, and no damage.
-    pub(crate) fn is_sound(&self) -> bool {
-        let rising = |values: &[f64]| values.windows(2).all(|pair| pair[0] < pair[1]);
-        let finite = self.knots.iter().chain(&self.scores).all(|v| v.is_finite());
-        let ends = [self.ends.0, self.ends.1].iter().all(|s| s.is_finite() && *s >= 0.0);
-        let sizes = !self.knots.is_empty() && self.knots.len() == self.scores.len();
-        sizes && finite && ends && rising(&self.knots) && rising(&self.scores)
-    }
-
-    /// Every number of the map.
-    pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
-        self.knots.iter().chain(&self.scores).copied().chain([self.ends.0, self.ends.1])
-    }
-}
-
-/// Where a value lies among the knots.
-enum Piece {
-    Below,
-    /// From this knot to the next.
-    Inside(usize),
-    Above,
-}
-
-/// slope · (high − low), finite.
-fn beyond(high: f64, low: f64, slope: f64) -> f64 {
-    ((high / 2.0 - low / 2.0) * slope * 2.0).min(super::FAR)
-}
-
-/// The numbers of knots that are kept of so many: all, or evenly spread ones with both ends.
-fn thinned(count: usize) -> Vec<usize> {
-    if count <= MOST_KNOTS {
-        return (0..count).collect();
-    }
-    (0..MOST_KNOTS).map(|k| k * (count - 1) / (MOST_KNOTS - 1)).collect()
+    ColumnMap::through(&all, &evenly(all.len(), MOST_KNOTS), &Standard::of(&values))
 }
 
 #[cfg(test)]
@@ -174,7 +47,7 @@ mod tests {
     #[test]
     fn scores_are_standardised_normal_scores_and_ties_share_theirs() {
         let values = vec![3.0, 1.0, 2.0, 2.0, 100.0];
-        let ranks = Ranks::of(values.clone());
+        let ranks = of(values.clone());
         let scores: Vec<f64> = values.iter().map(|v| ranks.apply(*v)).collect();
         let mean = scores.iter().sum::<f64>() / 5.0;
         let variance = scores.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / 5.0;
@@ -186,44 +59,5 @@ mod tests {
         for k in 1..5 {
             assert!(((scores[k] - scores[1]) * b - (raw[k] - raw[1]) * a).abs() < 1e-12);
         }
-    }
-
-    #[test]
-    fn the_map_is_monotone_and_continuous_and_has_the_slope_it_says() {
-        let skewed: Vec<f64> = (0..3000).map(|i| (f64::from(i) * 0.0051).exp()).collect();
-        for values in [skewed, vec![0.0, 1.0, 0.0, 0.0], vec![-5.0, 0.1, 0.2, 0.25, 9.0, 9.5]] {
-            let (low, high) = (values[0].min(-9.0) - 3.0, values[values.len() - 1] * 1.5 + 1.0);
-            let ranks = Ranks::of(values);
-            assert!(ranks.is_sound() && ranks.knots.len() <= MOST_KNOTS);
-            let step = (high - low) / 1e4;
-            for k in 0..10_000 {
-                let (a, b) = (low + f64::from(k) * step, low + f64::from(k + 1) * step);
-                assert!(ranks.apply(a) < ranks.apply(b), "{a} and {b}");
-            }
-            // No jump at the knots, and beyond the ends.
-            for knot in ranks.knots.clone() {
-                let (below, above) = (ranks.apply(knot - 1e-9), ranks.apply(knot + 1e-9));
-                assert!((below - above).abs() < 1e-5, "{knot}: {below} and {above}");
-            }
-            for at in [low, 0.5 * (low + high), high] {
-                let h = 1e-7 * (high - low);
-                let (slope, difference) =
-                    (ranks.slope(at), (ranks.apply(at + h) - ranks.apply(at - h)) / (2.0 * h));
-                assert!((slope - difference).abs() <= 1e-4 * slope, "{at}: {slope}, {difference}");
-            }
-        }
-    }
-
-    #[test]
-    fn constants_and_huge_values_are_no_trouble() {
-        let constant = Ranks::of(vec![4.0; 7]);
-        assert!(constant.is_sound());
-        assert_eq!((constant.apply(9.0), constant.slope(9.0)), (0.0, 0.0));
-        let huge = Ranks::of(vec![f64::MAX, -f64::MAX, 0.0, 1.0]);
-        for value in [f64::MAX, -f64::MAX, 0.0, 0.5, 1e300] {
-            assert!(huge.apply(value).is_finite() && huge.slope(value).is_finite(), "{value}");
-        }
-        let narrow = Ranks::of(vec![5e-324, 0.0, 1e-323]);
-        assert!(narrow.apply(f64::MAX).is_finite() && narrow.apply(f64::MIN).is_finite());
     }
 }

@@ -1,6 +1,6 @@
 //! Rows that are standardised as they are read.
 
-use super::{FAR, Ranks, Scaler, Standard};
+use super::{ColumnMap, FAR, Scaler, Standard};
 use crate::data::{Matrix, MatrixRef};
 use crate::error::Result;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(crate) struct StandardRows<'a> {
     x: MatrixRef<'a>,
     columns: Vec<Standard>,
-    ranks: Option<Vec<Ranks>>,
+    maps: Option<Vec<ColumnMap>>,
     means: Vec<f64>,
     /// 1/std, or 0 for a constant column.
     inverses: Vec<f64>,
@@ -23,7 +23,7 @@ impl<'a> StandardRows<'a> {
         Self {
             x,
             columns: scaler.x.clone(),
-            ranks: scaler.ranks.clone(),
+            maps: scaler.maps.clone(),
             means: scaler.x.iter().map(|c| c.mean).collect(),
             inverses: scaler.x.iter().map(inverse).collect(),
         }
@@ -45,7 +45,7 @@ impl<'a> StandardRows<'a> {
         StandardRows {
             x: x.into(),
             columns: self.columns.clone(),
-            ranks: self.ranks.clone(),
+            maps: self.maps.clone(),
             means: self.means.clone(),
             inverses: self.inverses.clone(),
         }
@@ -66,8 +66,8 @@ impl<'a> StandardRows<'a> {
     }
 
     fn standardise(&self, row: &mut [f64]) {
-        if let Some(ranks) = &self.ranks {
-            row.iter_mut().zip(ranks).for_each(|(v, ranks)| *v = ranks.apply(*v));
+        if let Some(maps) = &self.maps {
+            row.iter_mut().zip(maps).for_each(|(v, map)| *v = map.apply(*v));
             return;
         }
         let widest = row.iter().zip(&self.means).fold(0.0_f64, |w, (v, m)| w.max((v - m).abs()));

@@ -1,7 +1,7 @@
 //! The scales of a data set: of its columns, its target and its weights.
 
 use super::evidence::Evidence;
-use super::{Power, Ranks, Standard};
+use super::{ColumnMap, Power, Standard, cuts, ranks};
 use crate::data::{Dataset, MatrixRef};
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
@@ -14,9 +14,9 @@ const LEAST_WEIGHT: f64 = 0.05;
 pub struct Scaler {
     /// One entry per column of X.
     pub x: Vec<Standard>,
-    /// The maps of the columns, where they go by their ranks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) ranks: Option<Vec<Ranks>>,
+    /// The maps of the columns, where they go by their ranks or cuts.
+    #[serde(rename = "ranks", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) maps: Option<Vec<ColumnMap>>,
     /// The target. Its `std` is never 0.
     pub y: Standard,
     /// The map of the target, where it is not standardised by its mean and standard deviation.
@@ -40,10 +40,28 @@ pub struct Scaler {
 /// Which scales to learn, beside mean and standard deviation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LearnedScales {
-    /// Ranks of columns.
-    pub(crate) ranks: bool,
+    /// Maps of columns.
+    pub(crate) columns: Option<MapKind>,
     /// Powers of targets.
     pub(crate) powers: bool,
+}
+
+/// What a column is mapped by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MapKind {
+    Ranks,
+    Cuts,
+}
+
+impl LearnedScales {
+    /// The maps of columns, for all targets together.
+    fn column_maps(self, data: &Dataset<'_>) -> Result<Option<Vec<ColumnMap>>> {
+        let maps = self.columns.map(|kind| match kind {
+            MapKind::Ranks => ranks::of_columns(data.x()),
+            MapKind::Cuts => cuts::of_columns(data),
+        });
+        maps.transpose()
+    }
 }
 
 fn one() -> f64 {
@@ -78,7 +96,7 @@ impl Scaler {
     pub fn fit(x: MatrixRef<'_>, y: &[f64]) -> Result<Self> {
         let (x, y) = (Standard::of_columns(x)?, Self::of_target(y, None));
         let (weight, average_noise, reported_noise) = (1.0, 1.0, 1.0);
-        Ok(Self { x, ranks: None, y, power: None, weight, average_noise, reported_noise })
+        Ok(Self { x, maps: None, y, power: None, weight, average_noise, reported_noise })
     }
 
     /// Learns the scales from a data set, for each of its targets. `observed` are the weights of its
@@ -91,7 +109,7 @@ impl Scaler {
     ) -> Result<Vec<Self>> {
         let weights = data.weights();
         let x = Standard::of_weighted(data.x(), weights)?;
-        let ranks = scales.ranks.then(|| Ranks::of_columns(data.x())).transpose()?;
+        let maps = scales.column_maps(data)?;
         let evidence = scales.powers.then(|| Evidence::new(data.x())).transpose()?;
         let weight = observed.map_or(1.0, mean);
         let average_noise = observed.map_or(1.0, |w| average_noise(w, weight));
@@ -102,7 +120,7 @@ impl Scaler {
             };
             Self {
                 x: x.clone(),
-                ranks: ranks.clone(),
+                maps: maps.clone(),
                 y: target,
                 power: evidence.as_ref().and_then(power),
                 weight,
@@ -123,7 +141,7 @@ impl Scaler {
         weight: Option<f64>,
     ) -> Result<Vec<Self>> {
         let weights = sample.weights();
-        let ranks = scales.ranks.then(|| Ranks::of_columns(sample.x())).transpose()?;
+        let maps = scales.column_maps(sample)?;
         let evidence = scales.powers.then(|| Evidence::new(sample.x())).transpose()?;
         let weight = weight.unwrap_or(1.0);
         let scaler = |(y, target): (&&[f64], &Standard)| {
@@ -132,7 +150,7 @@ impl Scaler {
             };
             Self {
                 x: x.to_vec(),
-                ranks: ranks.clone(),
+                maps: maps.clone(),
                 y: with_spread(*target),
                 power: evidence.as_ref().and_then(power),
                 weight,
@@ -155,9 +173,9 @@ impl Scaler {
 
     /// The slope of a standardised column at a value of it: 0 for a constant one.
     pub(crate) fn slope(&self, column: usize, value: f64) -> f64 {
-        match (&self.ranks, self.x[column].std) {
+        match (&self.maps, self.x[column].std) {
             (_, 0.0) => 0.0,
-            (Some(ranks), _) => ranks[column].slope(value),
+            (Some(maps), _) => maps[column].slope(value),
             (None, std) => 1.0 / std,
         }
     }

@@ -72,6 +72,15 @@ fn models() -> Vec<(&'static str, Vec<Model>)> {
             ),
         ),
         (
+            "cuts",
+            fit(
+                with(few("linear+laplace-ard", EngineChoice::Dense), |c| {
+                    c.columns_scale = ColumnsScale::Cuts;
+                }),
+                &data,
+            ),
+        ),
+        (
             "power",
             fit(
                 with(few("gam", EngineChoice::Weight), |c| {

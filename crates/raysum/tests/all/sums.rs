@@ -1,7 +1,7 @@
 //! Sums of terms, and columns on other scales, as a user of the library sees them.
 
 use super::common::{normals, with};
-use raysum::settings::{ColumnsScale, EngineChoice, Term};
+use raysum::settings::{ColumnsScale, EngineChoice, Shrinkage, Term};
 use raysum::{Config, Dataset, Fit, Matrix, Model};
 
 /// Rows of three columns, and a target with a trend, a wave and an interaction in it.
@@ -223,4 +223,60 @@ fn by_ranks_a_monotone_change_of_a_column_changes_nothing() {
     }
     let back = Model::from_bytes(&Model::to_bytes([&bent]).unwrap()).unwrap().remove(0);
     assert_eq!(back.predict(&bend(&new)).unwrap(), bent.predict(&bend(&new)).unwrap());
+}
+
+/// Rows in four columns, of which three have a step.
+fn steps(rows: usize, seed: u64) -> (Matrix, Vec<f64>) {
+    let (mut normal, mut noise) = (normals(seed, 0), normals(seed, 1));
+    let x = Matrix::from_fn(rows, 4, |_, _| normal());
+    let step = |v: f64, at: f64| if v > at { 1.0 } else { 0.0 };
+    let mut y = |i: usize| {
+        let both = step(x[(i, 1)], 0.4) * step(x[(i, 2)], -0.5);
+        2.0 * step(x[(i, 0)], -0.3) + 3.0 * both + 0.1 * noise()
+    };
+    let y = (0..rows).map(&mut y).collect();
+    (x, y)
+}
+
+#[test]
+fn by_cuts_steps_are_found_where_they_are() {
+    let (data, (new, truth)) = (steps(300, 31), steps(200, 33));
+    let error = |scale: ColumnsScale| {
+        let config = with(Config::preset("linear+laplace-ard").unwrap(), |c| {
+            (c.columns_scale, c.max_evaluations) = (scale, Some(25));
+            c.shrinkage = Shrinkage::None;
+        });
+        let model = fit(&config, &data);
+        let mean = model.predict_mean(&new).unwrap();
+        let square = mean.iter().zip(&truth).map(|(m, y)| (m - y).powi(2)).sum::<f64>();
+        ((square / truth.len() as f64).sqrt(), model)
+    };
+    let ((ranks, _), (cuts, model)) = (error(ColumnsScale::Ranks), error(ColumnsScale::Cuts));
+    assert!(cuts < 0.6 * ranks, "by cuts {cuts}, by ranks {ranks}");
+    // A file keeps the scales.
+    let back = Model::from_bytes(&Model::to_bytes([&model]).unwrap()).unwrap().remove(0);
+    assert_eq!(back.predict(&new).unwrap(), model.predict(&new).unwrap());
+    // The column without effect is not relevant.
+    assert!(model.relevance()[3] < 0.02, "{:?}", model.relevance());
+}
+
+#[test]
+fn cuts_serve_targets_that_share_a_model() {
+    let (x, y) = steps(120, 35);
+    let other: Vec<f64> = (0..120).map(|i| if x[(i, 3)] > 0.8 { 5.0 } else { 0.0 }).collect();
+    let config = with(Config::preset("linear+laplace-ard").unwrap(), |c| {
+        (c.columns_scale, c.max_evaluations) = (ColumnsScale::Cuts, Some(10));
+    });
+    let targets = [y.as_slice(), other.as_slice()];
+    let data = Dataset::with_targets(&x, &targets).unwrap();
+    for (shared, separate) in [(true, false), (false, true)] {
+        let models = Fit::new(&config).shared(shared).run(&data).unwrap();
+        let slopes: Vec<f64> =
+            models.iter().map(|m| m.mean_gradient(&x).unwrap().row(0)[3].abs()).collect();
+        assert_eq!(models.len(), 2);
+        // Of each target alone the columns have scales of their own.
+        let alone = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
+        let same = alone.predict(&x).unwrap() == models[0].predict(&x).unwrap();
+        assert_eq!(same, separate, "{slopes:?}");
+    }
 }
