@@ -79,6 +79,11 @@ impl Model {
         self.preset = Some(name.into());
     }
 
+    /// The limit of the search was chosen for it: that it ended there is nothing to report.
+    pub(crate) fn accept_limit(&mut self) {
+        self.report.hit_limit = false;
+    }
+
     pub(crate) fn check_names(&self, found: usize) -> Result<()> {
         if found == self.columns() {
             return Ok(());

@@ -15,11 +15,19 @@ const DENSE_POSTERIOR: usize = 4_000;
 /// hyperparameters.
 const SEARCH_ROWS: usize = 15_000;
 const ADDITIVE_SEARCH_ROWS: usize = 4_000;
+/// The same for additive models of more columns than `SUM_COLUMNS`, whose evaluations are dear.
+const WIDE_SEARCH_ROWS: usize = 1_000;
+/// Evaluations of a search over few rows. Later ones follow what is particular to the rows more often than
+/// what they have in common with others.
+const EVALUATIONS: usize = 25;
+/// Fewest rows from which cuts are learned.
+const LEARN_CUTS: usize = 100;
 /// Fewest rows from which directions are learned.
 const LEARN_DIRECTIONS: usize = 4_000;
-/// Most columns for which diverse directions are worth their time.
+/// Most columns for which diverse directions are worth their time, and on few rows functions of each column
+/// beside a kernel of all.
 const DIRECTIONS_COLUMNS: usize = 20;
-/// Most columns for which sums of functions of each column and a kernel of all are worth their time.
+/// The same for functions of each column on many rows.
 const SUM_COLUMNS: usize = 60;
 /// Most columns for which a length-scale is learned for each one.
 const ARD_COLUMNS: usize = 300;
@@ -55,7 +63,7 @@ pub(super) fn candidates(data: &Dataset<'_>, effort: Effort, seed: u64) -> Resul
 }
 
 fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Listed> {
-    use ColumnsScale::{Ranks, Standard};
+    use ColumnsScale::{Cuts, Ranks, Standard};
     use TargetScale::{None, YeoJohnson};
     if columns > ARD_COLUMNS {
         // More columns than a length-scale each could be learned for.
@@ -70,6 +78,11 @@ fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Listed> {
         };
     }
     let quick = vec![("linear+matern32-ard", Ranks, None, 2.0)];
+    let (rbf, laplace) = if columns > DIRECTIONS_COLUMNS {
+        ("linear+rbf-ard", "linear+laplace-ard")
+    } else {
+        ("linear+gam+rbf-ard", "linear+gam+laplace-ard")
+    };
     let few = vec![
         ("matern12", Ranks, None, 1.0),
         ("linear+gam", Ranks, None, 1.5),
@@ -77,8 +90,9 @@ fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Listed> {
         ("dpa-ard", Standard, None, 2.0),
         ("linear+matern32-ard", Standard, None, 2.0),
         ("linear+matern32-ard", Ranks, YeoJohnson, 2.5),
-        ("linear+gam+rbf-ard", Ranks, None, 4.0),
-        ("linear+gam+laplace-ard", Ranks, YeoJohnson, 4.0),
+        (rbf, Ranks, None, 4.0),
+        (laplace, Ranks, YeoJohnson, 4.0),
+        (laplace, Cuts, None, 4.0),
     ];
     let many = vec![
         ("linear+gam+dpa-ard", Ranks, None, 4.0),
@@ -87,6 +101,8 @@ fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Listed> {
         ("linear+matern12-ard", Ranks, None, 2.0),
         ("linear+matern32-ard", Ranks, None, 2.0),
         ("linear+laplace-ard", Ranks, None, 2.0),
+        ("linear+laplace-ard", Cuts, None, 2.0),
+        ("linear+matern32-ard", Cuts, None, 2.0),
     ];
     let mut lines = match (effort, rows <= SEARCH_BY_NEIGHBORS) {
         (Effort::Quick, _) => return quick,
@@ -95,6 +111,9 @@ fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Listed> {
     };
     if columns > DIRECTIONS_COLUMNS {
         lines.retain(|line| line.0 != "dpa-ard");
+    }
+    if rows < LEARN_CUTS {
+        lines.retain(|line| line.1 != Cuts);
     }
     if columns > SUM_COLUMNS {
         lines.retain(|line| !line.0.contains("+gam+"));
@@ -132,13 +151,20 @@ fn candidate(line: Listed, rows: usize, columns: usize, seed: u64) -> Result<Can
         config.engine = EngineChoice::Neighbors;
         posterior = (rows <= DENSE_POSTERIOR).then_some(EngineChoice::Dense);
     }
-    let most = if full { SEARCH_ROWS } else { ADDITIVE_SEARCH_ROWS };
+    if rows <= SEARCH_BY_NEIGHBORS {
+        config.max_evaluations = Some(EVALUATIONS);
+    }
+    let most = match (full, columns > SUM_COLUMNS) {
+        (true, _) => SEARCH_ROWS,
+        (false, true) => WIDE_SEARCH_ROWS,
+        (false, false) => ADDITIVE_SEARCH_ROWS,
+    };
     if rows > most {
         config.subset = Some(most);
     }
     let mut name = preset.to_string();
-    if columns_scale == ColumnsScale::Ranks {
-        name += " on ranks";
+    if columns_scale != ColumnsScale::Standard {
+        name += &format!(" on {}", columns_scale.name());
     }
     if target_scale == TargetScale::YeoJohnson {
         name += ", target by a power";

@@ -54,7 +54,7 @@ impl StackJob<'_, '_, '_> {
     pub(super) fn plain(&self, mut checkpoint: Option<&mut Checkpoint>) -> Result<Vec<Stack>> {
         let candidate = &self.candidates[self.candidates.len() - 1];
         self.board.expect(&[candidate.cost]);
-        let models = self.models(candidate, 0, self.data, checkpoint.take())?;
+        let models = self.models(candidate, (0, None), self.data, checkpoint.take())?;
         let named = |mut model: Model| {
             model.set_preset(candidate.preset.as_str());
             Stack::from(model)
@@ -147,7 +147,7 @@ impl StackJob<'_, '_, '_> {
         let rows = &folds.fits[fit];
         let labels = folds::labels(self.data, rows);
         let data = self.rows(rows, &labels)?;
-        let models = self.models(candidate, task, &data, checkpoint)?;
+        let models = self.models(candidate, (task, None), &data, checkpoint)?;
         let mut blocks = Vec::new();
         for block in folds.blocks_of(fit) {
             let held = &folds.blocks[block];
@@ -169,16 +169,19 @@ impl StackJob<'_, '_, '_> {
         }
     }
 
-    /// The models of a candidate, one per target.
+    /// The models of a candidate, one per target. Its search may start from a model of some of the rows.
     fn models(
         &self,
         candidate: &Candidate,
-        task: usize,
+        (task, start): (usize, Option<&Model>),
         data: &Dataset<'_>,
         checkpoint: Option<&mut Checkpoint>,
     ) -> Result<Vec<Model>> {
         let mut report = |p: &Progress| self.board.report(task, p);
         let mut fit = Fit::new(&candidate.config).shared(self.shared).progress(&mut report);
+        if let Some(start) = start {
+            fit = fit.start_from(start);
+        }
         // Of the fits without held-out rows only predictions are kept.
         if data.rows() < self.data.rows() || candidate.posterior.is_some() {
             fit = fit.without_relevance();
@@ -235,6 +238,9 @@ impl StackJob<'_, '_, '_> {
                 let Candidate { name, preset, .. } = &self.candidates[*c];
                 let mut model = models[*c][k].clone();
                 model.set_preset(preset.as_str());
+                if self.eligible != Eligible::Last {
+                    model.accept_limit();
+                }
                 Member { name: name.clone(), model, share: *share }
             };
             let mut members: Vec<Member> = mix.members.iter().map(member).collect();
@@ -259,8 +265,10 @@ impl StackJob<'_, '_, '_> {
             || config.learns_directions()
             || (self.eligible != Eligible::Last && self.data.rows() > MANY_ROWS_OF_MEMBERS);
         if !keep {
-            // A single model is the same with and without held-out rows.
-            return self.models(candidate, task, self.data, checkpoint);
+            // A single model is the same with and without held-out rows. A member is found sooner from
+            // that of most of the rows.
+            let start = found.first().filter(|_| self.eligible != Eligible::Last);
+            return self.models(candidate, (task, start), self.data, checkpoint);
         }
         let engine = candidate.posterior.unwrap_or(config.engine);
         let config = Config { engine, ..config.clone() };
