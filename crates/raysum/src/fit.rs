@@ -26,7 +26,6 @@ use crate::error::{Error, Result};
 use crate::model::{Model, NoiseLevels};
 use crate::parameters::{Freedom, Hyperparameters, Parameters};
 use crate::project::Projections;
-use crate::scale::ColumnMap;
 use progress::{Place, Tracker};
 use schedule::Schedule;
 use search::Search;
@@ -60,8 +59,6 @@ pub struct Fit<'a, 'p> {
     freedom: Option<Freedom>,
     /// The levels of noise of the model that the fit starts from.
     levels: Option<Arc<NoiseLevels>>,
-    /// The maps of columns of that model, which depend on its target.
-    cuts: Option<Vec<ColumnMap>>,
     shared: bool,
     /// Whether the relevance of columns is computed.
     relevance: bool,
@@ -88,7 +85,6 @@ impl<'a, 'p> Fit<'a, 'p> {
             projections: None,
             freedom: None,
             levels: None,
-            cuts: None,
             shared: false,
             relevance: true,
             place: Place { target: 0, index: 0, count: 1 },

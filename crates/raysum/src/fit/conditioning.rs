@@ -25,11 +25,7 @@ impl Fit<'_, '_> {
             parameters.check(hyperparameters)?;
             let mut found = Found::given(parameters, hyperparameters.clone());
             found.report.shrinkage = self.freedom.and_then(Freedom::width);
-            let mut training = self.training(&data)?;
-            // Hyperparameters are those of columns on this scale.
-            if let Some(maps) = &self.cuts {
-                training.take_maps(maps);
-            }
+            let training = self.training(&data)?;
             models.extend(condition(self.config, &training, &found, self.levels.as_ref())?);
         }
         Ok(models)

@@ -2,7 +2,6 @@
 
 use super::{Fit, ProgressFn};
 use crate::checkpoint::Checkpoint;
-use crate::config::ColumnsScale;
 use crate::model::Model;
 use crate::parameters::{Freedom, Hyperparameters};
 use crate::project::Projections;
@@ -20,9 +19,7 @@ impl<'a, 'p> Fit<'a, 'p> {
         let freedom = Some(Freedom::of_width(model.report().shrinkage));
         let projections = Some(model.projections().to_vec());
         let (start, levels) = (Some(model.hyperparameters()), model.noise.clone());
-        let by_cuts = model.config().columns_scale == ColumnsScale::Cuts;
-        let cuts = model.scaler.maps.clone().filter(|_| by_cuts);
-        Self { start, projections, freedom, levels, cuts, ..self }
+        Self { start, projections, freedom, levels, ..self }
     }
 
     /// Takes these projections, those of each term, in place of those that the configuration's seed

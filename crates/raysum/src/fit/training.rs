@@ -11,7 +11,7 @@ use crate::engine::{Engine, Observations, Prior};
 use crate::error::{Error, Result};
 use crate::model::{Model, NoiseLevels};
 use crate::rng::{Purpose, random_key, stream};
-use crate::scale::{ColumnMap, LearnedScales, Scaler, StandardRows};
+use crate::scale::{LearnedScales, Scaler, StandardRows};
 use std::f64::consts::TAU;
 
 /// All rows of a data set, standardised.
@@ -151,11 +151,6 @@ impl<'a> Training<'a> {
             levels.apply((&rows.x).into(), &mut rows.observations)?;
         }
         Ok(())
-    }
-
-    /// Scales columns by these maps.
-    pub(super) fn take_maps(&mut self, maps: &[ColumnMap]) {
-        self.scalers.iter_mut().for_each(|scaler| scaler.maps = Some(maps.to_vec()));
     }
 
     /// The original columns, as [`Dataset::grouped`] takes them.
