@@ -107,8 +107,9 @@ def measure(folder, split, model):
 def member_options(model):
     """The options of a member by its name, such as 'linear+gam on ranks, target by a power'."""
     options = ["--model", model.split(" ")[0].rstrip(","), "--shrinkage", "none"]
-    if " on ranks" in model:
-        options += ["--columns-scale", "ranks"]
+    for scale in ["ranks", "cuts"]:
+        if f" on {scale}" in model:
+            options += ["--columns-scale", scale]
     if "target by a power" in model:
         options += ["--target-scale", "yeo-johnson"]
     return options

@@ -27,7 +27,7 @@ const LEARN_DIRECTIONS: usize = 4_000;
 /// Most columns for which diverse directions are worth their time, and on few rows functions of each column
 /// beside a kernel of all.
 const DIRECTIONS_COLUMNS: usize = 20;
-/// The same for functions of each column on many rows.
+/// The same for functions of each column on many rows, and for cuts.
 const SUM_COLUMNS: usize = 60;
 /// Most columns for which a length-scale is learned for each one.
 const ARD_COLUMNS: usize = 300;
@@ -112,7 +112,8 @@ fn lines_for(rows: usize, columns: usize, effort: Effort) -> Vec<Listed> {
     if columns > DIRECTIONS_COLUMNS {
         lines.retain(|line| line.0 != "dpa-ard");
     }
-    if rows < LEARN_CUTS {
+    // Of many columns that say the same trees choose any.
+    if rows < LEARN_CUTS || columns > SUM_COLUMNS {
         lines.retain(|line| line.1 != Cuts);
     }
     if columns > SUM_COLUMNS {
