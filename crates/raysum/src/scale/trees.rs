@@ -107,7 +107,7 @@ impl Boosted<'_> {
             let best = self.best_cuts(nodes);
             for (row, node) in self.nodes.iter_mut().enumerate() {
                 let right = best[usize::from(*node)].is_some_and(|cut| {
-                    usize::from(self.columns[cut.column].of_rows[row]) > (cut.first + cut.last) / 2
+                    usize::from(self.columns[cut.column].of_rows[row]) > cut.first
                 });
                 *node = 2 * *node + u8::from(right);
             }
