@@ -1,7 +1,7 @@
 """Auto beside ridge regression and gradient boosting on tables whose truth is known.
 
-    python bench/known_truth.py                        # every table, three seeds
-    python bench/known_truth.py steps wide --seeds 1
+    python bench/known_truth.py                        # every table, two seeds
+    python bench/known_truth.py steps Cauchy --seeds 1
     python bench/known_truth.py --table results/2026-11-18-known-truth.jsonl
 
 Each table is hard in its own way: wide, tiny, without noise, nothing but noise, heavy tails, 0/1
@@ -125,7 +125,7 @@ TABLES = {
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("tables", nargs="*", help="parts of names [default: all]")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--table", type=pathlib.Path, help="print the table of these results")
     args = parser.parse_args()

@@ -49,7 +49,7 @@ pub fn require(what: fmt::Arguments<'_>, numbers: u64) -> Result<()> {
     }
 }
 
-/// The same for rows that take so many numbers each; the error says for how many there is memory.
+/// The same for rows of `each` numbers; the error says for how many rows there is memory.
 pub(crate) fn require_for_rows(what: fmt::Arguments<'_>, rows: usize, each: usize) -> Result<()> {
     let size = (each * size_of::<f64>()) as u64;
     require(what, count(&[&[rows, each]])).map_err(|error| match error {

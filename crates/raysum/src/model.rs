@@ -59,7 +59,7 @@ pub struct FitReport {
     /// `None` if they are free.
     #[serde(default)]
     pub shrinkage: Option<f64>,
-    /// Whether functions are about as rough as the search was allowed to make them on so many rows.
+    /// Whether functions are about as rough as the search was allowed to make them on this number of rows.
     #[serde(default)]
     pub rough: bool,
     /// The correction of the log marginal likelihood for copies of rows.

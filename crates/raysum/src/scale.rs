@@ -186,6 +186,11 @@ impl Measured {
     }
 }
 
+/// The numbers of every k-th row, `most` at most. Of sorted tables these are as even as the rows themselves.
+fn every_kth(rows: usize, most: usize) -> Vec<usize> {
+    (0..rows).step_by(rows.div_ceil(most).max(1)).collect()
+}
+
 /// Calls `body` for every value of a block of rows with its row and its column, column by column.
 fn each(
     first: usize,

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A checkpoint of so many bytes holds more than its header.
+/// The size in bytes from which a checkpoint holds more than its header.
 const KEEPS_EVALUATIONS: u64 = 500;
 
 /// Few enough for every day.

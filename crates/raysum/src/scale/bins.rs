@@ -6,7 +6,7 @@ use crate::data::Matrix;
 /// there are at most twice as many.
 const FULL_BINS: usize = 1_000;
 
-/// A column in bins of at most so many rows that few are needed, or of equal values.
+/// A column in bins, each full at most or of equal values.
 pub(super) struct BinnedColumn {
     /// The smallest and the largest value of each bin, rising, and the number of its rows.
     pub(super) bins: Vec<Bin>,

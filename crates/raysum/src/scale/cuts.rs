@@ -5,10 +5,10 @@
 //! of the heights of the cuts below a value, so that rows on two sides of a step are far apart and
 //! rows between two steps close together, and one length-scale suits the whole column.
 
-use super::Standard;
 use super::bins::{Bin, BinnedColumn};
 use super::map::{ColumnMap, Knot, evenly};
 use super::trees::cut_heights;
+use super::{Standard, every_kth};
 use crate::data::Dataset;
 use crate::error::Result;
 
@@ -22,7 +22,7 @@ const MORE_KNOTS: usize = 100;
 /// The map of each column of training rows, for all their targets together.
 pub(super) fn of_columns(data: &Dataset<'_>) -> Result<Vec<ColumnMap>> {
     let x = data.x();
-    let rows: Vec<usize> = (0..x.rows()).step_by(x.rows().div_ceil(MOST_ROWS).max(1)).collect();
+    let rows = every_kth(x.rows(), MOST_ROWS);
     let some = x.gather(&rows)?;
     let columns: Vec<BinnedColumn> =
         (0..x.columns()).map(|c| BinnedColumn::new(&some, c)).collect();

@@ -7,7 +7,7 @@
 //! process of fixed length-scales over the ranks of the columns, whose variances are found for each
 //! scale: one factorisation serves all scales.
 
-use super::ranks;
+use super::{every_kth, ranks};
 use crate::data::{Matrix, MatrixRef};
 use crate::error::Result;
 use crate::linalg::{dot, symmetric_eigen};
@@ -31,7 +31,7 @@ impl Evidence {
     /// Of every k-th row.
     pub(super) fn new(x: MatrixRef<'_>) -> Result<Self> {
         let most = (NUMBERS / x.columns().max(1)).clamp(LEAST_ROWS, MOST_ROWS);
-        let rows: Vec<usize> = (0..x.rows()).step_by(x.rows().div_ceil(most).max(1)).collect();
+        let rows = every_kth(x.rows(), most);
         let some = x.gather(&rows)?;
         let maps = ranks::of_columns((&some).into())?;
         let scores = Matrix::from_fn(rows.len(), x.columns(), |i, c| maps[c].apply(some[(i, c)]));

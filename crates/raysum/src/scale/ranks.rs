@@ -4,8 +4,8 @@
 //! are interpolated. Outliers come close and crowded regions are spread out, so one length-scale suits
 //! the whole column.
 
-use super::Standard;
 use super::map::{ColumnMap, Knot, evenly};
+use super::{Standard, every_kth};
 use crate::data::MatrixRef;
 use crate::error::Result;
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -17,8 +17,7 @@ const MOST_KNOTS: usize = 1_000;
 
 /// The map of each column of training rows.
 pub(super) fn of_columns(x: MatrixRef<'_>) -> Result<Vec<ColumnMap>> {
-    // Every k-th row: of sorted tables these are as even as the rows themselves.
-    let rows: Vec<usize> = (0..x.rows()).step_by(x.rows().div_ceil(MOST_ROWS).max(1)).collect();
+    let rows = every_kth(x.rows(), MOST_ROWS);
     let some = x.gather(&rows)?;
     let column = |c: usize| of((0..some.rows()).map(|i| some[(i, c)]).collect());
     Ok((0..x.columns()).map(column).collect())

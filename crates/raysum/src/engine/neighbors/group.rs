@@ -75,7 +75,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// For rows conditioned on at most `size` others, with so many views and targets, and with
+    /// For rows conditioned on at most `size` others, with these numbers of views and targets, and with
     /// gradients or without.
     pub(super) fn new(size: usize, views: usize, targets: usize, gradients: bool) -> Self {
         let zeros = |count: usize| vec![[0.0; LANES]; count];

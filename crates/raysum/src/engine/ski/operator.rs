@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// Tasks that spreading is cut into at least, as far as sub-kernels and rows allow.
 const TASKS: usize = 8;
-/// Rows below which cutting is not worth its while.
+/// Rows below which cutting does not pay.
 const FEW_ROWS: usize = 8192;
 
 /// The interpolated kernel matrix of the training rows.
