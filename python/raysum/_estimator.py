@@ -84,10 +84,10 @@ class ProjectedAdditiveGPRegressor(
         Learn a mixing weight per sub-kernel, if there are several; otherwise all are equal.
     learn_directions : bool, default=None
         Learn the directions, too, starting from those chosen; `ard` must be False.
-    columns_scale : {"standard", "ranks", "cuts"}, default="standard"
-        How columns are scaled: to mean 0 and standard deviation 1; by their ranks to normal
-        scores, for columns with heavy tails or outliers; or by where boosted trees cut them, for
-        steps and thresholds.
+    columns_scale : {"standard", "robust", "ranks", "cuts"}, default="standard"
+        How columns are scaled: to mean 0 and standard deviation 1; the same with values beyond ten
+        standard deviations drawn in; by their ranks to normal scores, for columns with heavy tails
+        or outliers; or by where boosted trees cut them, for steps and thresholds.
     target_scale : {"none", "yeo-johnson"}, default="none"
         How targets are scaled: to mean 0 and standard deviation 1, or by Yeo and Johnson's power
         transformation (the logarithm where it suits a target above 0 better), for skewed targets.

@@ -99,7 +99,7 @@ ModelName: TypeAlias = Literal[
     "dpa-ard-ski",
     "rpa-1-ski",
 ]
-ColumnsScaleName: TypeAlias = Literal["standard", "ranks", "cuts"]
+ColumnsScaleName: TypeAlias = Literal["standard", "robust", "ranks", "cuts"]
 TargetScaleName: TypeAlias = Literal["none", "yeo-johnson"]
 NoiseName: TypeAlias = Literal["constant", "columns"]
 LengthScalePriorName: TypeAlias = Literal["flat", "log-normal"]

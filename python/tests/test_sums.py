@@ -88,7 +88,7 @@ def test_ranks_do_not_see_monotone_changes():
     # Functions of one column are drawn, those along other lines are not.
     a.component_curves(X)
     dpa = plain(columns_scale="ranks", max_evaluations=200).fit(X, Y)
-    with pytest.raises(ValueError, match="several columns by their ranks or cuts"):
+    with pytest.raises(ValueError, match="several columns that are not on the standard scale"):
         dpa.component_curves(X)
 
 

@@ -1,5 +1,5 @@
-//! Scales by the training rows: mean 0 and standard deviation 1, ranks or cuts of columns, and powers of
-//! targets.
+//! Scales by the training rows: mean 0 and standard deviation 1, with far values drawn in or not, ranks or
+//! cuts of columns, and powers of targets.
 
 mod bins;
 mod cuts;
@@ -9,6 +9,7 @@ mod merged;
 mod power;
 mod quadrature;
 mod ranks;
+mod robust;
 mod rows;
 mod scaler;
 mod trees;

@@ -66,10 +66,11 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) learn_directions: Option<YesNo>,
 
-    /// How columns are scaled: standard (to mean 0 and standard deviation 1), ranks (by their ranks to
-    /// normal scores, for heavy tails and outliers), or cuts (by where boosted trees cut them, for steps
-    /// and thresholds) [default: standard]
-    #[arg(long, value_name = "standard|ranks|cuts", allow_hyphen_values = true)]
+    /// How columns are scaled: standard (to mean 0 and standard deviation 1), robust (the same, with
+    /// values beyond ten standard deviations drawn in), ranks (by their ranks to normal scores, for heavy
+    /// tails and outliers), or cuts (by where boosted trees cut them, for steps and thresholds)
+    /// [default: standard]
+    #[arg(long, value_name = "standard|robust|ranks|cuts", allow_hyphen_values = true)]
     pub(crate) columns_scale: Option<ColumnsScale>,
 
     /// How the target is scaled: none (to mean 0 and standard deviation 1), or yeo-johnson (by a power, or

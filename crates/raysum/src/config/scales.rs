@@ -13,6 +13,9 @@ pub enum ColumnsScale {
     /// To mean 0 and standard deviation 1.
     #[default]
     Standard,
+    /// The same, with values beyond ten standard deviations drawn in to the logarithm of their distance: for
+    /// columns that are 0 but in a few rows.
+    Robust,
     /// By their ranks, to normal scores: for columns with heavy tails or outliers.
     Ranks,
     /// By where boosted trees cut them, so that a column rises where the target changes: for steps and
@@ -22,8 +25,9 @@ pub enum ColumnsScale {
 
 impl ColumnsScale {
     /// Every choice with its name.
-    pub const ALL: [(&'static str, ColumnsScale); 3] = [
+    pub const ALL: [(&'static str, ColumnsScale); 4] = [
         ("standard", ColumnsScale::Standard),
+        ("robust", ColumnsScale::Robust),
         ("ranks", ColumnsScale::Ranks),
         ("cuts", ColumnsScale::Cuts),
     ];
@@ -32,6 +36,7 @@ impl ColumnsScale {
     pub(crate) fn map_kind(self) -> Option<MapKind> {
         match self {
             Self::Standard => None,
+            Self::Robust => Some(MapKind::Robust),
             Self::Ranks => Some(MapKind::Ranks),
             Self::Cuts => Some(MapKind::Cuts),
         }

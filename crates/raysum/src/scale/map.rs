@@ -50,6 +50,27 @@ impl ColumnMap {
         map
     }
 
+    /// The map through some points, which rise, with these slopes beyond its ends. Of points that are equal
+    /// but for rounding the first counts.
+    pub(super) fn through_points(
+        points: impl Iterator<Item = (f64, f64)>,
+        ends: (f64, f64),
+    ) -> Self {
+        let mut map = Self { knots: Vec::new(), scores: Vec::new(), ends };
+        for (value, score) in points {
+            let rises = |before: &[f64], now: f64| before.last().is_none_or(|last| now > *last);
+            if rises(&map.knots, value) && rises(&map.scores, score) {
+                map.knots.push(value);
+                map.scores.push(score);
+            }
+        }
+        if map.is_constant() {
+            return Self { scores: vec![0.0], ends: (0.0, 0.0), ..map };
+        }
+        map.ends = (ends.0.min(f64::MAX), ends.1.min(f64::MAX));
+        map
+    }
+
     /// Whether all values of the column are equal.
     pub(super) fn is_constant(&self) -> bool {
         self.knots.len() == 1

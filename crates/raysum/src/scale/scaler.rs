@@ -1,7 +1,7 @@
 //! The scales of a data set: of its columns, its target and its weights.
 
 use super::evidence::Evidence;
-use super::{ColumnMap, Power, Standard, cuts, ranks};
+use super::{ColumnMap, Power, Standard, cuts, ranks, robust};
 use crate::data::{Dataset, MatrixRef};
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ const LEAST_WEIGHT: f64 = 0.05;
 pub struct Scaler {
     /// One entry per column of X.
     pub x: Vec<Standard>,
-    /// The maps of the columns, where they go by their ranks or cuts.
+    /// The maps of the columns, where they are not on the standard scale.
     #[serde(rename = "ranks", default, skip_serializing_if = "Option::is_none")]
     pub(crate) maps: Option<Vec<ColumnMap>>,
     /// The target. Its `std` is never 0.
@@ -49,14 +49,20 @@ pub(crate) struct LearnedScales {
 /// What a column is mapped by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum MapKind {
+    Robust,
     Ranks,
     Cuts,
 }
 
 impl LearnedScales {
     /// The maps of columns, for all targets together.
-    fn column_maps(self, data: &Dataset<'_>) -> Result<Option<Vec<ColumnMap>>> {
+    fn column_maps(
+        self,
+        data: &Dataset<'_>,
+        columns: &[Standard],
+    ) -> Result<Option<Vec<ColumnMap>>> {
         let maps = self.columns.map(|kind| match kind {
+            MapKind::Robust => Ok(robust::of_columns(columns)),
             MapKind::Ranks => ranks::of_columns(data.x()),
             MapKind::Cuts => cuts::of_columns(data),
         });
@@ -109,7 +115,7 @@ impl Scaler {
     ) -> Result<Vec<Self>> {
         let weights = data.weights();
         let x = Standard::of_weighted(data.x(), weights)?;
-        let maps = scales.column_maps(data)?;
+        let maps = scales.column_maps(data, &x)?;
         let evidence = scales.powers.then(|| Evidence::new(data.x())).transpose()?;
         let weight = observed.map_or(1.0, mean);
         let average_noise = observed.map_or(1.0, |w| average_noise(w, weight));
@@ -141,7 +147,7 @@ impl Scaler {
         weight: Option<f64>,
     ) -> Result<Vec<Self>> {
         let weights = sample.weights();
-        let maps = scales.column_maps(sample)?;
+        let maps = scales.column_maps(sample, x)?;
         let evidence = scales.powers.then(|| Evidence::new(sample.x())).transpose()?;
         let weight = weight.unwrap_or(1.0);
         let scaler = |(y, target): (&&[f64], &Standard)| {

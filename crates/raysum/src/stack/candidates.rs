@@ -6,6 +6,7 @@ use super::Effort;
 use crate::config::{ColumnsScale, Config, EngineChoice, Shrinkage, TargetScale};
 use crate::data::Dataset;
 use crate::error::Result;
+use crate::scale::Standard;
 
 /// Rows from which full kernels are searched by neighbours, whose cost is linear in the rows.
 const SEARCH_BY_NEIGHBORS: usize = 2_000;
@@ -17,6 +18,8 @@ const SEARCH_ROWS: usize = 15_000;
 const ADDITIVE_SEARCH_ROWS: usize = 4_000;
 /// The same for additive models of more columns than `SUM_COLUMNS`, whose evaluations are dear.
 const WIDE_SEARCH_ROWS: usize = 1_000;
+/// The same for learned directions, each of which has a parameter for every column.
+const DIRECTIONS_SEARCH_ROWS: usize = 8_000;
 /// Evaluations of a search over few rows. Later ones follow what is particular to the rows more often than
 /// what they have in common with others.
 const EVALUATIONS: usize = 25;
@@ -57,6 +60,12 @@ pub(super) fn candidates(data: &Dataset<'_>, effort: Effort, seed: u64) -> Resul
     let (rows, columns) = (data.rows(), data.columns());
     let mut lines = vec![RIDGE];
     lines.extend(lines_for(rows, columns, effort));
+    // Where values are far out, members that can bend would go anywhere between and beyond them.
+    if Standard::of_columns(data.x())?.iter().any(Standard::has_far_values) {
+        for line in lines.iter_mut().skip(1).filter(|line| line.1 == ColumnsScale::Standard) {
+            line.1 = ColumnsScale::Robust;
+        }
+    }
     // Noise that is known in the target's units has no place on another scale.
     let fits = |line: &Listed| line.2 == TargetScale::None || data.noise_std().is_none();
     lines.into_iter().filter(fits).map(|line| candidate(line, rows, columns, seed)).collect()
@@ -155,10 +164,11 @@ fn candidate(line: Listed, rows: usize, columns: usize, seed: u64) -> Result<Can
     if rows <= SEARCH_BY_NEIGHBORS {
         config.max_evaluations = Some(EVALUATIONS);
     }
-    let most = match (full, columns > SUM_COLUMNS) {
-        (true, _) => SEARCH_ROWS,
-        (false, true) => WIDE_SEARCH_ROWS,
-        (false, false) => ADDITIVE_SEARCH_ROWS,
+    let most = match columns > SUM_COLUMNS {
+        _ if full => SEARCH_ROWS,
+        true => WIDE_SEARCH_ROWS,
+        false if config.learns_directions() => DIRECTIONS_SEARCH_ROWS,
+        false => ADDITIVE_SEARCH_ROWS,
     };
     if rows > most {
         config.subset = Some(most);

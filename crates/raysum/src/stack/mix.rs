@@ -16,9 +16,12 @@ const RIDGE: usize = 0;
 /// Standard errors by which a mixture must be better than ridge regression at held-out rows, where it is
 /// better by more than this share of the mean squared error, and where it is not.
 const CLEAR_GAIN: f64 = 0.01;
-const BETTER: (f64, f64) = (1.0, 2.0);
+const BETTER: (f64, f64) = (1.5, 2.0);
 /// Standard errors by which ridge regression must be better than a constant to be a trend.
-const LINE: f64 = 3.0;
+const LINE: f64 = 1.0;
+/// Errors of all members that are larger than this, in medians of those of the first member, count less for
+/// the weights in the mean.
+const MISSED: f64 = 5.0;
 /// How far from the target's range, in widths of it, predictions of a member may lie.
 const STRAY: f64 = 10.0;
 /// Normal scores and gains larger than this, in medians of them, count as this large.
@@ -61,8 +64,9 @@ impl Mix {
     pub(super) fn learn(blocks: &[&HeldBlock], among: &[usize], calibrate: bool) -> Result<Self> {
         let mut among = sound(blocks, among, calibrate)?;
         let has_ridge = among.contains(&RIDGE);
+        let row_weights = row_weights(blocks, &among);
         let mut mix = loop {
-            let mix = Self::of_members(blocks, &among, calibrate)?;
+            let mix = Self::of_members(blocks, &among, &row_weights, calibrate)?;
             let kept: Vec<usize> =
                 mix.members.iter().filter(|(_, s)| s.is_worth_it()).map(|(m, _)| *m).collect();
             if kept.len() == among.len() {
@@ -134,7 +138,12 @@ impl Mix {
     }
 
     /// Without the curve, and with members whose weights are small.
-    fn of_members(blocks: &[&HeldBlock], among: &[usize], calibrate: bool) -> Result<Self> {
+    fn of_members(
+        blocks: &[&HeldBlock],
+        among: &[usize],
+        row_weights: &[f64],
+        calibrate: bool,
+    ) -> Result<Self> {
         let (mut errors, mut logs, mut inflations) = (Vec::new(), Vec::new(), Vec::new());
         for &m in among {
             let inflation = if calibrate { inflation(blocks, m)? } else { 1.0 };
@@ -149,8 +158,8 @@ impl Mix {
             inflations.push(inflation);
         }
         scale_to_one(&mut errors);
-        let row_weights: Vec<f64> = blocks.iter().flat_map(|b| b.weights.clone()).collect();
-        let means = weights::of_means(&errors, &row_weights);
+        let bends: Vec<bool> = among.iter().map(|m| *m != RIDGE).collect();
+        let means = weights::of_means(&errors, row_weights, &bends);
         let spreads = weights::of_densities(&logs);
         let share =
             |k: usize| Share { mean: means[k], spread: spreads[k], inflation: inflations[k] };
@@ -276,6 +285,26 @@ pub(super) fn combined(
     let mut mixed = Prediction::mixed(weighted, shifted.then(|| mean.clone()));
     mixed.mean = mean;
     mixed.calibrated(curve.cloned())
+}
+
+/// How much each row counts for the weights in the mean. One that all members miss by far counts in
+/// proportion to its error, not to the square: a few such rows, as heavy tails have them, must not decide.
+fn row_weights(blocks: &[&HeldBlock], among: &[usize]) -> Vec<f64> {
+    let errors_of = |m: usize| errors_of(blocks, |block| block.predictions[m].mean.clone());
+    let mut sizes = errors_of(among[0]);
+    let mut least = sizes.clone();
+    for &m in &among[1..] {
+        for (least, error) in least.iter_mut().zip(errors_of(m)) {
+            *least = least.abs().min(error.abs());
+        }
+    }
+    sizes.iter_mut().for_each(|error| *error = error.abs());
+    sizes.sort_by(f64::total_cmp);
+    let most = MISSED * sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
+    let count =
+        |least: &f64| if least.abs() > most && most > 0.0 { most / least.abs() } else { 1.0 };
+    let weights = blocks.iter().flat_map(|block| &block.weights);
+    weights.zip(&least).map(|(weight, least)| weight * count(least)).collect()
 }
 
 /// The errors of some means of each block.

@@ -5,6 +5,8 @@ const STEPS: usize = 5_000;
 const GAIN: f64 = 1e-10;
 /// Rows that say as much about the weights as the belief that all are equal.
 const UNCERTAIN_ROWS: f64 = 5.0;
+/// Rows that say as much as the belief that what straight lines miss is noise.
+const STRAIGHT_ROWS: f64 = 5.0;
 /// Rows that each member is counted as the best of, beside the real ones.
 const PRIOR_ROWS: f64 = 0.2;
 
@@ -13,8 +15,9 @@ const PRIOR_ROWS: f64 = 0.2;
 ///
 /// With w ≥ 0 and Σ w = 1 the error of the mixture is Σ w e, so that its mean square is w'Ew with
 /// E = mean e e'. Where rows are few, E is itself uncertain: a term of the size of that uncertainty
-/// draws the weights together.
-pub(super) fn of_means(errors: &[Vec<f64>], row_weights: &[f64]) -> Vec<f64> {
+/// draws the weights together. Members that can bend have another one in common: of few rows they learn
+/// curves that are not there.
+pub(super) fn of_means(errors: &[Vec<f64>], row_weights: &[f64], bends: &[bool]) -> Vec<f64> {
     let members = errors.len();
     let total: f64 = row_weights.iter().sum();
     let product = |a: &[f64], b: &[f64]| {
@@ -24,8 +27,12 @@ pub(super) fn of_means(errors: &[Vec<f64>], row_weights: &[f64]) -> Vec<f64> {
     let mut square: Vec<Vec<f64>> =
         errors.iter().map(|a| errors.iter().map(|b| product(a, b)).collect()).collect();
     let least = (0..members).map(|m| square[m][m]).fold(f64::INFINITY, f64::min);
+    let unit = least / row_weights.len() as f64;
     for (m, row) in square.iter_mut().enumerate() {
-        row[m] += least * UNCERTAIN_ROWS / row_weights.len() as f64;
+        row[m] += UNCERTAIN_ROWS * unit;
+        for other in (0..members).filter(|other| bends[m] && bends[*other]) {
+            row[other] += STRAIGHT_ROWS * unit;
+        }
     }
     least_on_simplex(&square)
 }
@@ -106,7 +113,7 @@ mod tests {
             .enumerate()
             .map(|(m, std)| noise(rows, m as u32).into_iter().map(|e| std * e).collect())
             .collect();
-        let w = of_means(&errors, &vec![1.0; rows]);
+        let w = of_means(&errors, &vec![1.0; rows], &[true; 3]);
         assert!((w.iter().sum::<f64>() - 1.0).abs() < 1e-12 && w.iter().all(|w| *w >= 0.0));
         assert!((w[0] - 0.8).abs() < 0.02 && (w[1] - 0.2).abs() < 0.02, "{w:?}");
     }
@@ -115,7 +122,7 @@ mod tests {
     fn a_member_that_only_adds_error_has_no_weight() {
         let good = noise(500, 0);
         let worse: Vec<f64> = good.iter().zip(noise(500, 1)).map(|(g, e)| 1.2 * g + e).collect();
-        let w = of_means(&[good, worse], &[1.0; 500]);
+        let w = of_means(&[good, worse], &[1.0; 500], &[true; 2]);
         assert!(w[0] > 0.97, "{w:?}");
     }
 
@@ -143,12 +150,24 @@ mod tests {
 
     #[test]
     fn equal_members_share_and_the_only_one_has_all() {
-        assert_eq!(of_means(&[vec![1.0, -1.0]], &[1.0, 1.0]), [1.0]);
-        let w = of_means(&[vec![1.0, 2.0], vec![1.0, 2.0]], &[1.0, 1.0]);
+        assert_eq!(of_means(&[vec![1.0, -1.0]], &[1.0, 1.0], &[true]), [1.0]);
+        let w = of_means(&[vec![1.0, 2.0], vec![1.0, 2.0]], &[1.0, 1.0], &[true; 2]);
         assert!((w[0] - 0.5).abs() < 1e-9);
         // Members without any error are as good as each other.
-        let w = of_means(&[vec![0.0, 0.0], vec![0.0, 0.0]], &[1.0, 1.0]);
+        let w = of_means(&[vec![0.0, 0.0], vec![0.0, 0.0]], &[1.0, 1.0], &[true; 2]);
         assert!(w.iter().all(|w| w.is_finite()));
+    }
+
+    #[test]
+    fn few_rows_prefer_straight_lines_and_many_do_not() {
+        let straight = |rows: usize, bends: [bool; 3]| {
+            let errors = [noise(rows, 3), noise(rows, 4), noise(rows, 5)];
+            of_means(&errors, &vec![1.0; rows], &bends)[0]
+        };
+        let (all, one) = (straight(20, [true; 3]), straight(20, [false, true, true]));
+        assert!(one > all + 0.03, "{all} {one}");
+        let (all, one) = (straight(20_000, [true; 3]), straight(20_000, [false, true, true]));
+        assert!((one - all).abs() < 1e-3, "{all} {one}");
     }
 
     #[test]
