@@ -7,8 +7,8 @@
 DIR holds uci/NAME/data.csv.gz (no header, target last) and uci/NAME/test_mask.csv.gz (column k marks
 the test rows of split k). Every model is fitted to the same rows, with its defaults, one after another
 on all cores; one JSON line per fit is appended to results/, and a run that was stopped continues.
-`members` are the models that auto tried, each fitted alone. Needs a build of raysum (RAYSUM_BIN, or
-target/release/raysum) and, for the peers, bench/requirements.txt.
+`--models members` fits those that auto tried on the same split, each alone. Needs a build of raysum
+(RAYSUM_BIN, or target/release/raysum) and, for the peers, bench/requirements.txt.
 
 Errors are in standard deviations of the target of the training rows. NLPD is that of a normal
 distribution with the predicted mean and standard deviation; boosting predicts none.
@@ -51,12 +51,13 @@ def main():
     for name in args.sets:
         splits = range(args.first_split, args.first_split + (args.splits or SETS[name]))
         for split in splits:
-            for model in args.models:
+            for model in models_of(args.models, lines, name, split):
                 if (name, split, model) in known:
                     continue
                 for line in measure(args.data / "uci" / name, split, model):
                     line = {"set": name, "split": split, **line, "machine": machine()}
                     print(json.dumps(line), flush=True)
+                    lines.append(line)
                     with open(out, "a") as file:
                         file.write(json.dumps(line) + "\n")
 
@@ -76,6 +77,17 @@ def arguments():
     return args
 
 
+def models_of(models, lines, name, split):
+    """The models by name; `members` are those that auto tried, which must have been measured."""
+    for model in models:
+        if model != "members":
+            yield model
+            continue
+        for line in lines:
+            if (line["set"], line["split"], line["model"]) == (name, split, "auto"):
+                yield from line.get("tried", [])
+
+
 def measure(folder, split, model):
     rows = np.loadtxt(folder / "data.csv.gz", delimiter=",", ndmin=2)
     test = np.loadtxt(folder / "test_mask.csv.gz", delimiter=",", ndmin=2)[:, split] > 0
@@ -93,21 +105,35 @@ def measure(folder, split, model):
         scores = score(y[test], mean, std, ends, scale)
         yield {"model": model, **found, **scores, "seconds": round(seconds, 2)}
         return
-    names = [["--effort", model.split(":")[1]] if ":" in model else []] if "auto" in model else None
-    if names is None:
-        names = [member_options(model)]
-    for options in names:
-        table, report, seconds = raysum(*data, options)
-        ends = table["lower"], table["upper"]
-        scores = score(y[test], table["mean"], table["std"], ends, scale)
-        extra = {"members": report["members"], "held_out": report["held_out"]["standardised"]}
-        yield {"model": model, **found, **scores, "seconds": round(seconds, 2), **extra}
+    if model.startswith("auto"):
+        options = ["--effort", model.split(":")[1]] if ":" in model else []
+    else:
+        options = member_options(model, found["n"])
+    table, report, seconds = raysum(*data, options)
+    ends = table["lower"], table["upper"]
+    scores = score(y[test], table["mean"], table["std"], ends, scale)
+    extra = {"members": report["members"], "held_out": report["held_out"]["standardised"]}
+    if model.startswith("auto"):
+        extra["tried"] = [tried["name"] for tried in report["held_out"]["tried"]]
+    yield {"model": model, **found, **scores, "seconds": round(seconds, 2), **extra}
 
 
-def member_options(model):
-    """The options of a member by its name, such as 'linear+gam on ranks, target by a power'."""
-    options = ["--model", model.split(" ")[0].rstrip(","), "--shrinkage", "none"]
-    for scale in ["ranks", "cuts"]:
+def member_options(model, rows):
+    """The options of a member by its name, such as 'linear+gam on ranks, target by a power'.
+
+    They are those of `crates/raysum/src/stack/candidates.rs`.
+    """
+    name = model.split(" ")[0].rstrip(",")
+    options = ["--model", name, "--shrinkage", "none"]
+    full = any(term.endswith("-ard") and term != "dpa-ard" for term in name.split("+"))
+    if rows <= 2_000:
+        options += ["--max-evaluations", "25"]
+    elif full:
+        options += ["--engine", "neighbors"]
+    most = 15_000 if full else 8_000 if name == "ppr" else 4_000
+    if rows > most:
+        options += ["--subset", str(most)]
+    for scale in ["robust", "ranks", "cuts"]:
         if f" on {scale}" in model:
             options += ["--columns-scale", scale]
     if "target by a power" in model:
@@ -187,8 +213,8 @@ def machine():
 
 
 def tables(lines):
-    """The mean over splits of each set and model, as a table in Markdown."""
-    models = [m for m in ["auto", *PEERS] if any(line["model"] == m for line in lines)]
+    """The mean over splits of each set and model, and a table of split 0, in Markdown."""
+    models = [m for m in ["auto", *PEERS[:4]] if any(line["model"] == m for line in lines)]
     head = ["set", "rows", "columns", "splits", *models, "in 95 %", "seconds"]
     text = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     ahead = dict.fromkeys(models[1:], 0)
@@ -211,7 +237,24 @@ def tables(lines):
         cells += [f"{100 * inside:.0f} %", f"{np.mean([a['seconds'] for a in auto]):.0f}"]
         text.append("| " + " | ".join(cells) + " |")
     counts = ", ".join(f"{m} on {count}" for m, count in ahead.items())
-    return "\n".join(text) + f"\n\nOf {len(sets)} sets, auto is ahead of {counts}.\n"
+    first = table_of_members([line for line in lines if line["split"] == 0], sets)
+    return "\n".join(text) + f"\n\nOf {len(sets)} sets, auto is ahead of {counts}.\n\n{first}\n"
+
+
+def table_of_members(lines, sets):
+    """Auto beside its best member, by the errors on these very rows, and the slower peers."""
+    text = ["| set | auto | best member | which | ebm | sklearn-gp | in 95 %, its own |"]
+    text.append("|---|---:|---:|---|---:|---:|---:|")
+    for name in sets:
+        own = {line["model"]: line for line in lines if line["set"] == name}
+        members = [own[m] for m in own["auto"].get("tried", []) if m in own]
+        best = min(members, key=lambda line: line["rmse"], default=None)
+        cells = [name, f"{own['auto']['rmse']:.3f}"]
+        cells += [f"{best['rmse']:.3f}", best["model"]] if best else ["", ""]
+        cells += [f"{own[m]['rmse']:.3f}" if m in own else "" for m in ["ebm", "sklearn-gp"]]
+        cells += [f"{100 * own['sklearn-gp']['in95']:.0f} %" if "sklearn-gp" in own else ""]
+        text.append("| " + " | ".join(cells) + " |")
+    return "\n".join(text)
 
 
 if __name__ == "__main__":

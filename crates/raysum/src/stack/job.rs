@@ -17,7 +17,7 @@ use std::time::Instant;
 /// From this number of rows on, hyperparameters that were found without the held-out rows are kept.
 const MANY_ROWS: usize = 20_000;
 /// The same for members of a mixture.
-const MANY_ROWS_OF_MEMBERS: usize = 2_000;
+const MANY_ROWS_OF_MEMBERS: usize = 4_000;
 
 /// The fit of one target, or of several that share hyperparameters.
 pub(super) struct StackJob<'j, 'r, 'p> {
