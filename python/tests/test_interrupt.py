@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from cases import plain
 from raysum import ProjectedAdditiveGPRegressor
+from sklearn.base import clone
 
 #: What is stopped, in this order. An evaluation of 6,000 rows in the dense engine takes seconds,
 #: and has no end before its own.
@@ -73,7 +74,7 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
     script = (
         "import sys; import numpy as np; from raysum import ProjectedAdditiveGPRegressor\n"
         "X = np.random.default_rng(0).normal(size=(250, 3))\n"
-        "gp = ProjectedAdditiveGPRegressor(engine='dense')\n"
+        "gp = ProjectedAdditiveGPRegressor(engine='dense', n_projections=8)\n"
         "gp.fit(X, np.sin(X[:, 0]) + X[:, 1], checkpoint=sys.argv[1])\n"
     )
     with subprocess.Popen([sys.executable, "-c", script, str(file)]) as process:
@@ -81,14 +82,14 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
             assert process.poll() is None, "the fit ended before it was killed"
             time.sleep(0.01)
         process.kill()
-    gp = ProjectedAdditiveGPRegressor(engine="dense")
+    gp = ProjectedAdditiveGPRegressor(engine="dense", n_projections=8)
     before = file.read_bytes()
     with pytest.raises(ValueError, match="the checkpoint is of another fit"):
         gp.fit(X[:100], y[:100], checkpoint=file)
     assert file.read_bytes() == before
     resumed = gp.fit(X, y, checkpoint=str(file)).predict(X)
     assert not file.exists()
-    assert (resumed == ProjectedAdditiveGPRegressor(engine="dense").fit(X, y).predict(X)).all()
+    assert (resumed == clone(gp).fit(X, y).predict(X)).all()
 
 
 def test_an_interrupted_fit_leaves_the_old_model(table):
