@@ -43,10 +43,33 @@ impl Threads {
 #[inline(always)]
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0.0; 8];
-    for (a, b) in a.chunks(8).zip(b.chunks(8)) {
-        for ((a, b), lane) in a.iter().zip(b).zip(&mut lanes) {
-            *lane += a * b;
+    let length = a.len().min(b.len());
+    // Whole chunks of a known length become vectors; the same loop over slices does not.
+    let (a, last_a) = a[..length].as_chunks::<8>();
+    let (b, last_b) = b[..length].as_chunks::<8>();
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..8 {
+            lanes[lane] += a[lane] * b[lane];
         }
+    }
+    for ((a, b), lane) in last_a.iter().zip(last_b).zip(&mut lanes) {
+        *lane += a * b;
+    }
+    lanes.iter().sum()
+}
+
+/// A sum in eight lanes, as [`dot`].
+#[inline(always)]
+pub(crate) fn sum(values: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let (chunks, last) = values.as_chunks::<8>();
+    for chunk in chunks {
+        for lane in 0..8 {
+            lanes[lane] += chunk[lane];
+        }
+    }
+    for (value, lane) in last.iter().zip(&mut lanes) {
+        *lane += value;
     }
     lanes.iter().sum()
 }

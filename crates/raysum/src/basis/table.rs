@@ -304,7 +304,11 @@ impl Interpolation {
         let mut run = [[0.0; LANES]; TERMS];
         for (weights, out) in self.inverse.iter().zip(&mut run) {
             for (weight, values) in weights.iter().zip(values.chunks(features)) {
-                out.iter_mut().zip(&values[start..]).for_each(|(o, v)| *o += weight * v);
+                match values[start..].first_chunk::<LANES>() {
+                    // A known length becomes a vector.
+                    Some(values) => (0..LANES).for_each(|l| out[l] += weight * values[l]),
+                    None => out.iter_mut().zip(values).for_each(|(o, v)| *o += weight * v),
+                }
             }
         }
         run

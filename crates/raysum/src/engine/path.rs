@@ -142,17 +142,10 @@ impl Waves {
     /// Every wave along one view, as Re and Im of e^{2πi t z} (M by points): h is the sum over
     /// waves of the real part of a product over views, in which the first view brings r and ψ.
     pub(crate) fn along(&self, view: usize, points: &[f64]) -> (Vec<f64>, Vec<f64>) {
-        let mut real = Vec::with_capacity(WAVES * points.len());
-        let mut imaginary = Vec::with_capacity(WAVES * points.len());
-        for (m, turns) in self.turns[view * WAVES..][..WAVES].iter().enumerate() {
-            let (phase, amplitude) =
-                if view == 0 { (self.phases[m], self.amplitudes[m]) } else { (0.0, 1.0) };
-            for z in points {
-                let t = turns * z - phase;
-                real.push(amplitude * cos_turns(t));
-                imaginary.push(amplitude * cos_turns(t - 0.25));
-            }
-        }
+        let (mut real, mut imaginary) =
+            (vec![0.0; WAVES * points.len()], vec![0.0; WAVES * points.len()]);
+        let along = Along { waves: self, view, points, real: &mut real, imaginary: &mut imaginary };
+        Arch::new().dispatch(along);
         (real, imaginary)
     }
 }
@@ -181,13 +174,44 @@ impl NullaryFnOnce for AddWaves<'_> {
                 angle.iter_mut().zip(turns).for_each(|(t, turns)| *t += turns * z);
             }
             let mut lanes = [0.0; LANES];
-            let waves = angle.chunks_exact(LANES).zip(path.amplitudes.chunks_exact(LANES));
-            for (angle, amplitudes) in waves {
+            // Arrays and not slices: so the loops are unrolled in any profile.
+            let (angles, _) = angle.as_chunks::<LANES>();
+            let (amplitudes, _) = path.amplitudes.as_chunks::<LANES>();
+            for (angle, amplitudes) in angles.iter().zip(amplitudes) {
                 for ((t, r), lane) in angle.iter().zip(amplitudes).zip(&mut lanes) {
                     *lane += r * cos_turns(*t);
                 }
             }
             out[row] += scale * lanes.iter().sum::<f64>();
+        }
+    }
+}
+
+/// See [`Waves::along`].
+struct Along<'a> {
+    waves: &'a Waves,
+    view: usize,
+    points: &'a [f64],
+    real: &'a mut [f64],
+    imaginary: &'a mut [f64],
+}
+
+impl NullaryFnOnce for Along<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { waves, view, points, real, imaginary } = self;
+        let n = points.len();
+        for (m, turns) in waves.turns[view * WAVES..][..WAVES].iter().enumerate() {
+            let (phase, amplitude) =
+                if view == 0 { (waves.phases[m], waves.amplitudes[m]) } else { (0.0, 1.0) };
+            let parts = real[m * n..][..n].iter_mut().zip(&mut imaginary[m * n..][..n]);
+            for (z, (real, imaginary)) in points.iter().zip(parts) {
+                let t = turns * z - phase;
+                *real = amplitude * cos_turns(t);
+                *imaginary = amplitude * cos_turns(t - 0.25);
+            }
         }
     }
 }

@@ -138,12 +138,13 @@ fn fill_b(
     rows: &Range<usize>,
 ) {
     for (k, b) in columns.clone().zip(b.chunks_mut(ROWS)) {
-        let below = |i: usize| if i > k { 1.0 } else { 0.0 };
         b.fill(0.0);
         for a in a {
-            let inverse = &inverse[k * a.len()..];
-            for (i, b) in rows.clone().zip(b.iter_mut()) {
-                *b += below(i) * (a[i] * a[k] - inverse[i]);
+            let inverse = &inverse[k * a.len()..][rows.clone()];
+            let (own, others) = (a[k], &a[rows.clone()]);
+            for (i, (b, (a, inverse))) in b.iter_mut().zip(others.iter().zip(inverse)).enumerate() {
+                let below = if rows.start + i > k { 1.0 } else { 0.0 };
+                *b += below * (a * own - inverse);
             }
         }
     }
@@ -185,11 +186,12 @@ impl Specialised for SlopeTile<'_> {
         let Self { views, columns, rows, variance, b, out } = self;
         let twice = 2.0 * variance;
         let mut total = 0.0;
+        let mut products = [0.0; ROWS];
         if views.is_deep() {
             let mut all = vec![[0.0; ROWS]; columns.len()];
             add_distances(kernel, &mut all, views, &rows, &columns);
             for (s, b) in all.iter_mut().zip(b.chunks(ROWS)) {
-                total += forces(kernel, &mut s[..rows.len()], b, twice);
+                total += forces(kernel, &mut s[..rows.len()], b, twice, &mut products);
             }
             if K::SPRINGS {
                 let force = (all.as_flattened(), ROWS);
@@ -207,7 +209,7 @@ impl Specialised for SlopeTile<'_> {
         for (column, b) in columns.zip(b.chunks(ROWS)) {
             let s =
                 distances(kernel, &mut scratch, views, &rows, |a| views.z[a * views.n + column]);
-            total += forces(kernel, s, b, twice);
+            total += forces(kernel, s, b, twice, &mut products);
             for (run, out) in views.runs().zip(out.chunks_mut(views.n)) {
                 push(kernel, run, out, column, &rows, s);
             }
@@ -216,19 +218,24 @@ impl Specialised for SlopeTile<'_> {
     }
 }
 
-/// Turns s of one point and others into forces 2 λ B κ'; returns Σ B κ.
+/// Turns s of one point and others into forces 2 λ B κ'; returns Σ B κ. The terms of that sum go to
+/// `products` first: in a loop with the sums, the compiler would not vectorise the kernel.
 #[inline(always)]
-fn forces(kernel: impl ConstantKernel, s: &mut [f64], b: &[f64], twice: f64) -> f64 {
-    // Eight partial sums: a single one would keep the compiler from vectorising the loop.
-    let mut lanes = [0.0; 8];
-    for (s, b) in s.chunks_mut(8).zip(b.chunks(8)) {
-        for ((s, b), lane) in s.iter_mut().zip(b).zip(&mut lanes) {
-            let (value, slope) = kernel.value_and_slope(*s);
-            *lane += b * value;
-            *s = twice * b * slope;
-        }
+fn forces(
+    kernel: impl ConstantKernel,
+    s: &mut [f64],
+    b: &[f64],
+    twice: f64,
+    products: &mut [f64; ROWS],
+) -> f64 {
+    let n = s.len();
+    let (b, products) = (&b[..n], &mut products[..n]);
+    for i in 0..n {
+        let (value, slope) = kernel.value_and_slope(s[i]);
+        products[i] = b[i] * value;
+        s[i] = twice * b[i] * slope;
     }
-    lanes.iter().sum()
+    linalg::sum(products)
 }
 
 /// Adds the forces along one view between `rows` and a column to both.
@@ -297,11 +304,16 @@ impl Specialised for MeanSlopeTile<'_> {
                 *f = 2.0 * variance * a * kernel.value_and_slope(*f).1;
             }
             for (view, run) in train.runs().enumerate() {
-                let mut lanes = [0.0; 8];
-                for (f, z) in force.chunks(8).zip(run[rows.clone()].chunks(8)) {
-                    for ((f, z), lane) in f.iter().zip(z).zip(&mut lanes) {
-                        *lane += f * kernel.pull(at(view) - z);
+                let (mut lanes, point) = ([0.0; 8], at(view));
+                let ((f, last_f), (z, last_z)) =
+                    (force.as_chunks::<8>(), run[rows.clone()].as_chunks::<8>());
+                for (f, z) in f.iter().zip(z) {
+                    for lane in 0..8 {
+                        lanes[lane] += f[lane] * kernel.pull(point - z[lane]);
                     }
+                }
+                for ((f, z), lane) in last_f.iter().zip(last_z).zip(&mut lanes) {
+                    *lane += f * kernel.pull(point - z);
                 }
                 out[(column, first_view + view)] += lanes.iter().sum::<f64>();
             }
