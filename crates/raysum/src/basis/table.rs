@@ -302,12 +302,15 @@ impl Interpolation {
     /// all features).
     fn run(&self, values: &[f64], start: usize, features: usize) -> Run {
         let mut run = [[0.0; LANES]; TERMS];
-        for (weights, out) in self.inverse.iter().zip(&mut run) {
-            for (weight, values) in weights.iter().zip(values.chunks(features)) {
-                match values[start..].first_chunk::<LANES>() {
-                    // A known length becomes a vector.
-                    Some(values) => (0..LANES).for_each(|l| out[l] += weight * values[l]),
-                    None => out.iter_mut().zip(values).for_each(|(o, v)| *o += weight * v),
+        for (i, values) in values.chunks(features).enumerate().take(TERMS) {
+            // A copy, of a known length: so the loops become vectors.
+            let mut own = [0.0; LANES];
+            let count = LANES.min(features);
+            own[..count].copy_from_slice(&values[start..start + count]);
+            for k in 0..TERMS {
+                let weight = self.inverse[k][i];
+                for lane in 0..LANES {
+                    run[k][lane] += weight * own[lane];
                 }
             }
         }

@@ -11,6 +11,7 @@
 use super::prior::{AdditiveKernel, Prior};
 use crate::data::Matrix;
 use crate::kernel::{Shape, SubKernel};
+use crate::linalg;
 use crate::rng::{Purpose, stream};
 use crate::spectrum::frequencies;
 use pulp::{Arch, NullaryFnOnce};
@@ -23,8 +24,6 @@ use std::f64::consts::TAU;
 /// frequencies of its own. At 256 evenly spread ones the covariance that a single function is drawn
 /// with is within some hundredths of κ, and a value costs a fraction of a microsecond.
 pub(crate) const WAVES: usize = 256;
-/// Partial sums, so that loops over waves vectorise.
-const LANES: usize = 8;
 
 /// One draw of a function: its waves, and what an engine adds to them.
 #[derive(Clone, Debug)]
@@ -166,23 +165,23 @@ impl NullaryFnOnce for AddWaves<'_> {
     fn call(self) {
         let Self { waves: path, z, rows, scale, out } = self;
         let n = out.len();
+        let (phases, amplitudes) = (&path.phases[..WAVES], &path.amplitudes[..WAVES]);
         let mut angle = [0.0; WAVES];
         for &row in rows {
-            angle.iter_mut().zip(&path.phases).for_each(|(t, phase)| *t = -phase);
-            for (run, turns) in z.chunks(n).zip(path.turns.chunks(WAVES)) {
-                let z = run[row];
-                angle.iter_mut().zip(turns).for_each(|(t, turns)| *t += turns * z);
+            for m in 0..WAVES {
+                angle[m] = -phases[m];
             }
-            let mut lanes = [0.0; LANES];
-            // Arrays and not slices: so the loops are unrolled in any profile.
-            let (angles, _) = angle.as_chunks::<LANES>();
-            let (amplitudes, _) = path.amplitudes.as_chunks::<LANES>();
-            for (angle, amplitudes) in angles.iter().zip(amplitudes) {
-                for ((t, r), lane) in angle.iter().zip(amplitudes).zip(&mut lanes) {
-                    *lane += r * cos_turns(*t);
+            for (run, turns) in z.chunks(n).zip(path.turns.chunks_exact(WAVES)) {
+                let z = run[row];
+                for m in 0..WAVES {
+                    angle[m] += turns[m] * z;
                 }
             }
-            out[row] += scale * lanes.iter().sum::<f64>();
+            // Products first and then their sum: in one loop, not all of it would be vectorised.
+            for m in 0..WAVES {
+                angle[m] = amplitudes[m] * cos_turns(angle[m]);
+            }
+            out[row] += scale * linalg::sum(&angle);
         }
     }
 }
@@ -206,11 +205,11 @@ impl NullaryFnOnce for Along<'_> {
         for (m, turns) in waves.turns[view * WAVES..][..WAVES].iter().enumerate() {
             let (phase, amplitude) =
                 if view == 0 { (waves.phases[m], waves.amplitudes[m]) } else { (0.0, 1.0) };
-            let parts = real[m * n..][..n].iter_mut().zip(&mut imaginary[m * n..][..n]);
-            for (z, (real, imaginary)) in points.iter().zip(parts) {
-                let t = turns * z - phase;
-                *real = amplitude * cos_turns(t);
-                *imaginary = amplitude * cos_turns(t - 0.25);
+            let (real, imaginary) = (&mut real[m * n..][..n], &mut imaginary[m * n..][..n]);
+            for i in 0..n {
+                let t = turns * points[i] - phase;
+                real[i] = amplitude * cos_turns(t);
+                imaginary[i] = amplitude * cos_turns(t - 0.25);
             }
         }
     }

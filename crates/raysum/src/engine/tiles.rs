@@ -138,12 +138,12 @@ pub(super) fn distances<'s>(
         let point = at(a);
         let run = &run[rows.clone()];
         if a == 0 {
-            for (s, z) in s.iter_mut().zip(run) {
-                *s = kernel.part(z - point);
+            for i in 0..run.len() {
+                s[i] = kernel.part(run[i] - point);
             }
         } else {
-            for (s, z) in s.iter_mut().zip(run) {
-                *s += kernel.part(z - point);
+            for i in 0..run.len() {
+                s[i] += kernel.part(run[i] - point);
             }
         }
     }
@@ -162,10 +162,21 @@ pub(super) fn add_distances(
     for run in train.runs() {
         let tile = &run[rows.clone()];
         for (s, point) in scratch.iter_mut().zip(&run[columns.clone()]) {
-            for (s, z) in s.iter_mut().zip(tile) {
-                *s += kernel.part(z - point);
+            let s = &mut s[..tile.len()];
+            for i in 0..tile.len() {
+                s[i] += kernel.part(tile[i] - point);
             }
         }
+    }
+}
+
+/// Adds λ κ(s). Here and above by index and not by a zip of iterators, whose making is a call that is not
+/// always inlined: of few rows it takes as long as the loop.
+#[inline(always)]
+fn add_values(kernel: impl ConstantKernel, out: &mut [f64], s: &[f64], variance: f64) {
+    let s = &s[..out.len()];
+    for i in 0..out.len() {
+        out[i] += variance * kernel.value_and_slope(s[i]).0;
     }
 }
 
@@ -188,9 +199,7 @@ impl Specialised for ValueTile<'_> {
             add_distances(kernel, &mut all, views, &rows, &columns);
             for (column, s) in columns.clone().zip(&all) {
                 let out = &mut out[(column - columns.start) * views.n..][rows.clone()];
-                for (o, s) in out.iter_mut().zip(s) {
-                    *o += variance * kernel.value_and_slope(*s).0;
-                }
+                add_values(kernel, out, s, variance);
             }
             return;
         }
@@ -199,9 +208,7 @@ impl Specialised for ValueTile<'_> {
             let s =
                 distances(kernel, &mut scratch, views, &rows, |a| views.z[a * views.n + column]);
             let out = &mut out[(column - columns.start) * views.n..][rows.clone()];
-            for (o, s) in out.iter_mut().zip(&*s) {
-                *o += variance * kernel.value_and_slope(*s).0;
-            }
+            add_values(kernel, out, s, variance);
         }
     }
 }
@@ -224,9 +231,7 @@ impl Specialised for CrossTile<'_> {
         for column in 0..new.n {
             let s = distances(kernel, &mut scratch, train, &rows, |a| new.z[a * new.n + column]);
             let out = &mut out[column * train.n..][rows.clone()];
-            for (o, s) in out.iter_mut().zip(&*s) {
-                *o += variance * kernel.value_and_slope(*s).0;
-            }
+            add_values(kernel, out, s, variance);
         }
     }
 }

@@ -300,8 +300,9 @@ impl Specialised for MeanSlopeTile<'_> {
         for column in 0..new.n {
             let at = |view: usize| new.z[view * new.n + column];
             let force = distances(kernel, &mut scratch, train, &rows, at);
-            for (f, a) in force.iter_mut().zip(&a[rows.clone()]) {
-                *f = 2.0 * variance * a * kernel.value_and_slope(*f).1;
+            let a = &a[rows.clone()];
+            for i in 0..a.len() {
+                force[i] = 2.0 * variance * a[i] * kernel.value_and_slope(force[i]).1;
             }
             for (view, run) in train.runs().enumerate() {
                 let (mut lanes, point) = ([0.0; 8], at(view));
