@@ -98,7 +98,8 @@ fn eigenfunctions(
     });
     let keep = m - small.count();
     let eigenvalues: Vec<f64> = values.into_iter().rev().take(keep).collect();
-    let entry = |i: usize, a: usize| root[i] * vectors[(m - 1 - a) * m + i] / eigenvalues[a].sqrt();
+    let scale: Vec<f64> = eigenvalues.iter().map(|value| value.sqrt()).collect();
+    let entry = |i: usize, a: usize| root[i] * vectors[(m - 1 - a) * m + i] / scale[a];
     (Matrix::from_fn(m, keep, entry), eigenvalues)
 }
 
@@ -119,9 +120,17 @@ impl Basis {
             return Err(Error::BasisTooLarge);
         }
         let spacing = occupancy.spacing;
-        let (transform, eigenvalues) = eigenfunctions(&weights, tolerance, |i, k| {
-            let gap = (cells[i] - cells[k]) as f64 * spacing;
+        let value = |cells: u64| {
+            let gap = cells as f64 * spacing;
             kernel.value(gap * gap)
+        };
+        // The kernel depends on how many cells apart two nodes are; see `values_at_points`.
+        let span = cells.first().zip(cells.last()).map_or(0, |(first, last)| last.abs_diff(*first));
+        let known = if span < (cells.len() * cells.len()) as u64 { span + 1 } else { 0 };
+        let by_distance: Vec<f64> = (0..known).map(value).collect();
+        let (transform, eigenvalues) = eigenfunctions(&weights, tolerance, |i, k| {
+            let apart = cells[i].abs_diff(cells[k]);
+            by_distance.get(apart as usize).copied().unwrap_or_else(|| value(apart))
         });
         Ok(Self::from_parts(kernel, spacing, cells, transform.into_row_major(), eigenvalues))
     }

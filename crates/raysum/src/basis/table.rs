@@ -3,6 +3,7 @@
 
 use super::Nodes;
 use crate::linalg;
+use pulp::{Arch, NullaryFnOnce};
 
 /// Pieces per cell. Even, so that nodes, where Matérn kernels have kinks, are ends.
 const PIECES: usize = 4;
@@ -94,11 +95,15 @@ impl FeatureTable {
         let values = values_at_points(nodes, &fit);
         let mut runs = Vec::new();
         if features > 0 {
-            for values in values.chunks(TERMS * features) {
-                for start in run_starts(features) {
-                    runs.push(fit.run(values, start, features));
-                }
-            }
+            let starts: Vec<usize> = run_starts(features).collect();
+            runs.reserve(values.len() / (TERMS * features) * starts.len());
+            Arch::new().dispatch(Runs {
+                fit: &fit,
+                values: &values,
+                features,
+                starts,
+                out: &mut runs,
+            });
         }
         let seen = features.next_multiple_of(LANES).saturating_sub(features.max(LANES));
         Self {
@@ -247,14 +252,19 @@ fn values_at_points(nodes: &Nodes, fit: &Interpolation) -> Vec<f64> {
     let mut kernel = Vec::with_capacity(points.len() * m * m);
     let mut by_distance: Vec<Vec<f64>> = Vec::new();
     if dense {
-        let run = |point: &f64| (-span..=span).map(|cells| value(*point, cells)).collect();
+        // From the last cell to the first: in this order cells without a gap are a part of it.
+        let run = |point: &f64| (-span..=span).rev().map(|cells| value(*point, cells)).collect();
         by_distance = points.iter().map(run).collect();
     }
     for cell in &nodes.cells {
+        // The place of the first cell's distance.
+        let start = (span - (cell - first)) as usize;
         for (k, &point) in points.iter().enumerate() {
-            if dense {
-                let values = &by_distance[k];
-                kernel.extend(nodes.cells.iter().map(|u| values[(cell - u + span) as usize]));
+            if span + 1 == m as i64 && dense {
+                kernel.extend_from_slice(&by_distance[k][start..start + m]);
+            } else if dense {
+                let values = &by_distance[k][start..];
+                kernel.extend(nodes.cells.iter().map(|u| values[(u - first) as usize]));
             } else {
                 kernel.extend(nodes.cells.iter().map(|u| value(point, cell - u)));
             }
@@ -297,24 +307,42 @@ impl Interpolation {
         }
         Self { points, inverse }
     }
+}
 
-    /// The coefficients of the features from `start` on, from values at the points (TERMS runs of
-    /// all features).
-    fn run(&self, values: &[f64], start: usize, features: usize) -> Run {
-        let mut run = [[0.0; LANES]; TERMS];
-        for (i, values) in values.chunks(features).enumerate().take(TERMS) {
-            // A copy, of a known length: so the loops become vectors.
-            let mut own = [0.0; LANES];
-            let count = LANES.min(features);
-            own[..count].copy_from_slice(&values[start..start + count]);
-            for k in 0..TERMS {
-                let weight = self.inverse[k][i];
-                for lane in 0..LANES {
-                    run[k][lane] += weight * own[lane];
+/// The runs of all pieces, from values at their points (TERMS runs of all features each).
+struct Runs<'a> {
+    fit: &'a Interpolation,
+    values: &'a [f64],
+    features: usize,
+    starts: Vec<usize>,
+    out: &'a mut Vec<Run>,
+}
+
+// A type and not a closure, so that the loops get the machine's instructions.
+impl NullaryFnOnce for Runs<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { fit, values, features, starts, out } = self;
+        let count = LANES.min(features);
+        for values in values.chunks_exact(TERMS * features) {
+            for &start in &starts {
+                let mut run = [[0.0; LANES]; TERMS];
+                for i in 0..TERMS {
+                    // A copy, of a known length: so the loops become vectors.
+                    let mut own = [0.0; LANES];
+                    own[..count].copy_from_slice(&values[i * features + start..][..count]);
+                    for k in 0..TERMS {
+                        let weight = fit.inverse[k][i];
+                        for lane in 0..LANES {
+                            run[k][lane] += weight * own[lane];
+                        }
+                    }
                 }
+                out.push(run);
             }
         }
-        run
     }
 }
 
