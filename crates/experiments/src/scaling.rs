@@ -33,6 +33,7 @@ const ENGINES: [(&str, EngineChoice, &[usize]); 3] = [
     ),
 ];
 const QUICK_MOST: usize = 500;
+const QUICK_EVALUATIONS: usize = 10;
 
 /// One fit.
 struct Timed {
@@ -83,7 +84,7 @@ pub(crate) fn run(run: &Run) -> Result<()> {
     // One at a time, each on all cores: these are times.
     let mut reporter = Reporter::new(NAME, run.voice);
     for (k, (name, engine, rows)) in tasks.iter().enumerate() {
-        let timed = time(name, *engine, *rows, run.seed)?;
+        let timed = time(name, *engine, *rows, run)?;
         lines.add(&timed.line())?;
         reporter.part(k + 1, tasks.len());
     }
@@ -92,10 +93,13 @@ pub(crate) fn run(run: &Run) -> Result<()> {
 }
 
 /// Fits RPA-GP-1 to the paper's task.
-fn time(name: &str, engine: EngineChoice, rows: usize, seed: u64) -> Result<Timed> {
-    let (x, y) = draw(rows, seed);
+fn time(name: &str, engine: EngineChoice, rows: usize, run: &Run) -> Result<Timed> {
+    let (x, y) = draw(rows, run.seed);
     let mut config = Config::paper("rpa-1")?;
-    (config.engine, config.seed) = (engine, seed);
+    (config.engine, config.seed) = (engine, run.seed);
+    if run.quick {
+        config.max_evaluations = Some(QUICK_EVALUATIONS);
+    }
     config.ski.grid = Some(GRID);
     let mut steps = Vec::new();
     let mut last = Instant::now();

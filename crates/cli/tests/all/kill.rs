@@ -105,7 +105,11 @@ fn an_interrupted_fit_says_what_it_keeps() {
     let folder = Folder::with("t.csv", Table::smooth(1500, 1).csv());
     let line = "fit t.csv -t y -m rpa-1 --starts 1000 -o m.raysum --checkpoint c";
     let child = folder.start(line);
-    sleep(Duration::from_millis(1500));
+    let started = Instant::now();
+    while folder.path("c").metadata().map_or(0, |c| c.len()) < KEEPS_EVALUATIONS {
+        assert!(started.elapsed() < Duration::from_secs(60), "nothing is kept");
+        sleep(Duration::from_millis(5));
+    }
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();

@@ -50,8 +50,8 @@ fn a_fit_in_pieces_is_the_fit_in_one() {
         c.max_evaluations = Some(20);
     };
     let cases = [
-        ("dpa-ard", preset("dpa-ard"), 80),
-        ("several starts", with(preset("rpa-1"), |c| c.starts = 3), 80),
+        ("dpa-ard", short(preset("dpa-ard")), 80),
+        ("several starts", with(short(preset("rpa-1")), |c| c.starts = 3), 80),
         ("adam", adam, 60),
         ("ski", with(preset("dpa-ard-ski"), one_search), 100),
         ("neighbors", with(short(preset("matern32-ard")), by_neighbors), 100),
