@@ -238,6 +238,21 @@ impl Table {
     }
 }
 
+/// A small smooth table.
+pub(crate) fn small() -> Table {
+    Table::smooth(60, 1)
+}
+
+/// A fit that ends soon, for tests in which any model will do.
+pub(crate) const SHORT: &str = "-m dpa-ard -J 5 --held-out no --max-evaluations 10";
+
+/// A folder with `t.csv` and a model of its target `y`, `m.raysum`.
+pub(crate) fn fitted(table: &Table) -> Folder {
+    let folder = Folder::with("t.csv", table.csv());
+    folder.stdout(&format!("fit t.csv -t y {SHORT} -o m.raysum"));
+    folder
+}
+
 /// The function behind [`Table::smooth`].
 pub(crate) fn smooth(a: f64, b: f64) -> f64 {
     (1.5 * a).sin() + 0.5 * b

@@ -19,6 +19,7 @@ mod readme;
 mod report;
 #[cfg(unix)]
 mod scales;
+mod shapes;
 mod signals;
 mod stack;
 mod streaming;
