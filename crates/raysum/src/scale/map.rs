@@ -8,6 +8,10 @@ use statrs::distribution::{ContinuousCDF, Normal};
 /// says little about what comes after.
 const TAIL: f64 = 0.05;
 
+/// Scores beyond the ends of a map are drawn in from this size on: one far value must not be infinitely far
+/// for a model that continues straight lines.
+pub(super) const FAR: f64 = 10.0;
+
 /// A value of a column, what it becomes, and the number of its rows.
 pub(super) struct Knot {
     pub(super) value: f64,
@@ -25,6 +29,9 @@ pub(crate) struct ColumnMap {
     scores: Vec<f64>,
     /// Slopes below the first knot and above the last.
     ends: (f64, f64),
+    /// Whether scores beyond the ends are drawn in. Maps of earlier versions are straight lines there.
+    #[serde(default)]
+    drawn_in: bool,
 }
 
 impl ColumnMap {
@@ -37,11 +44,11 @@ impl ColumnMap {
         let square = |knot: &Knot| knot.rows * (knot.score - mean).powi(2);
         let std = (all.iter().map(square).sum::<f64>() / n).sqrt();
         if all.len() == 1 {
-            return Self { knots: vec![all[0].value], scores: vec![0.0], ends: (0.0, 0.0) };
+            return Self::constant(all[0].value);
         }
         let knots = kept.iter().map(|&k| all[k].value).collect();
         let scores = kept.iter().map(|&k| (all[k].score - mean) / std).collect();
-        let mut map = Self { knots, scores, ends: (0.0, 0.0) };
+        let mut map = Self { knots, scores, ends: (0.0, 0.0), drawn_in: true };
         let (low, high) = map.end_slopes();
         // The tails of a column that ends abruptly are steep: beyond its ends a map like that of
         // the column's standard deviation is steep enough.
@@ -50,24 +57,17 @@ impl ColumnMap {
         map
     }
 
-    /// The map through some points, which rise, with these slopes beyond its ends. Of points that are equal
-    /// but for rounding the first counts.
-    pub(super) fn through_points(
-        points: impl Iterator<Item = (f64, f64)>,
-        ends: (f64, f64),
-    ) -> Self {
-        let mut map = Self { knots: Vec::new(), scores: Vec::new(), ends };
-        for (value, score) in points {
-            let rises = |before: &[f64], now: f64| before.last().is_none_or(|last| now > *last);
-            if rises(&map.knots, value) && rises(&map.scores, score) {
-                map.knots.push(value);
-                map.scores.push(score);
-            }
-        }
-        if map.is_constant() {
-            return Self { scores: vec![0.0], ends: (0.0, 0.0), ..map };
-        }
-        map.ends = (ends.0.min(f64::MAX), ends.1.min(f64::MAX));
+    /// The map of a constant column.
+    pub(super) fn constant(value: f64) -> Self {
+        Self { knots: vec![value], scores: vec![0.0], ends: (0.0, 0.0), drawn_in: true }
+    }
+
+    /// The straight line through two points that rise, as far as scores are not drawn in.
+    pub(super) fn line(low: (f64, f64), high: (f64, f64)) -> Self {
+        let (knots, scores) = (vec![low.0, high.0], vec![low.1, high.1]);
+        let mut map = Self { knots, scores, ends: (0.0, 0.0), drawn_in: true };
+        let slope = map.secant(0, 1);
+        map.ends = (slope, slope);
         map
     }
 
@@ -99,8 +99,14 @@ impl ColumnMap {
         let last = self.knots.len() - 1;
         match self.piece(value) {
             None => 0.0,
-            Some(Piece::Below) => self.scores[0] - beyond(self.knots[0], value, self.ends.0),
-            Some(Piece::Above) => self.scores[last] + beyond(value, self.knots[last], self.ends.1),
+            Some(Piece::Below) => {
+                let score = self.scores[0] - beyond(self.knots[0], value, self.ends.0);
+                -self.drawn_in(-score, -self.scores[0]).0
+            }
+            Some(Piece::Above) => {
+                let score = self.scores[last] + beyond(value, self.knots[last], self.ends.1);
+                self.drawn_in(score, self.scores[last]).0
+            }
             Some(Piece::Inside(k)) => {
                 let (a, b) = (self.knots[k], self.knots[k + 1]);
                 // The difference of two huge values overflows, and half of a tiny one is 0.
@@ -118,9 +124,27 @@ impl ColumnMap {
     pub(crate) fn slope(&self, value: f64) -> f64 {
         match self.piece(value) {
             None => 0.0,
-            Some(Piece::Below) => self.ends.0,
-            Some(Piece::Above) => self.ends.1,
+            Some(Piece::Below) => {
+                let score = self.scores[0] - beyond(self.knots[0], value, self.ends.0);
+                self.ends.0 * self.drawn_in(-score, -self.scores[0]).1
+            }
+            Some(Piece::Above) => {
+                let last = self.knots.len() - 1;
+                let score = self.scores[last] + beyond(value, self.knots[last], self.ends.1);
+                self.ends.1 * self.drawn_in(score, self.scores[last]).1
+            }
             Some(Piece::Inside(k)) => self.secant(k, k + 1),
+        }
+    }
+
+    /// What a score beyond an end whose score is `end` becomes, and the slope of that: itself up to the
+    /// larger of ten and the end, s, and s (1 + ln(score/s)) from there on.
+    fn drawn_in(&self, score: f64, end: f64) -> (f64, f64) {
+        let from = end.max(FAR);
+        if self.drawn_in && score > from {
+            (from * (1.0 + (score / from).ln()), from / score)
+        } else {
+            (score, 1.0)
         }
     }
 
@@ -179,7 +203,7 @@ mod tests {
     fn the_map_is_monotone_and_continuous_and_has_the_slope_it_says() {
         let skewed: Vec<f64> = (0..3000).map(|i| (f64::from(i) * 0.0051).exp()).collect();
         for values in [skewed, vec![0.0, 1.0, 0.0, 0.0], vec![-5.0, 0.1, 0.2, 0.25, 9.0, 9.5]] {
-            let (low, high) = (values[0].min(-9.0) - 3.0, values[values.len() - 1] * 1.5 + 1.0);
+            let (low, high) = (values[0].min(-9.0) - 3.0, values[values.len() - 1] * 9.0 + 1.0);
             let map = of(values);
             assert!(map.is_sound() && map.knots.len() <= 1_000);
             let step = (high - low) / 1e4;
