@@ -25,8 +25,8 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-#: Estimators by what makes them, each checked in full. The first two are those that users begin with, fitted
-#: sooner; the checks are the same whatever the length of a search.
+#: Estimators by what makes them, each checked in full. The first two are those that users begin
+#: with, fitted sooner; the checks are the same whatever the length of a search.
 CHECKED = [
     "ProjectedAdditiveGPRegressor(shrinkage='none')",
     "AutoGPRegressor(effort='quick')",
