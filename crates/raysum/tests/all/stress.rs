@@ -192,7 +192,7 @@ fn five_thousand_columns_of_fifty_rows() {
     };
     let ((x, y), (new, truth)) = (rows(50), rows(100));
     for name in ["dpa-ard", "gam", "rbf-ard"] {
-        let config = with(preset(name), |c| c.max_evaluations = Some(5));
+        let config = with(preset(name), |c| c.max_evaluations = Some(3));
         let model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
         sound(&model, &x);
         // Fifty rows tell nothing of a sum over columns of which there are a hundred times as many: the
