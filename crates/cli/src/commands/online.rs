@@ -115,5 +115,6 @@ fn save(stacks: &[Stack], to: &Path, voice: Voice, what: &str, changed: usize) -
         return output::print_json(&line);
     }
     let did = if what == "rows_removed" { "taken out" } else { "taken in" };
-    output::print_line(&format!("{changed} rows {did}, {rows} in all; saved to {to}"))
+    let noun = if changed == 1 { "row" } else { "rows" };
+    output::print_line(&format!("{changed} {noun} {did}, {rows} in all; saved to {to}"))
 }
