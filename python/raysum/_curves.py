@@ -97,8 +97,8 @@ def _line(model: SingleModel, x: Floats, j: int, target: int) -> _Line:
         return _Line(direction, x[:, column], centre, (direction != 0).astype(float))
     if model._description["config"]["columns_scale"] != "standard":
         raise ValueError(
-            f"component {j} is a function of several columns that are not on the standard scale, along which "
-            "there is no straight line; functions of one column can be drawn."
+            f"component {j} is a function of several columns that are not on the standard scale, "
+            "along which there is no straight line; functions of one column can be drawn."
         )
     scales_of_columns = _column_length_scales(model, j, target)
     if scales_of_columns is not None:
