@@ -211,7 +211,7 @@ pub enum Error {
         /// Index of the failing pivot.
         pivot: usize,
     },
-    /// The data spreads over so many length-scales that no small basis spans it.
+    /// The data spreads over more length-scales than a small basis can span.
     #[error(
         "the model's functions are too rough for the weight engine: too many features; use a \
          smoother kernel, the ski or the neighbors engine, or the dense one (up to {} rows)",
@@ -236,7 +236,7 @@ pub enum Error {
         /// Rows given.
         rows: usize,
     },
-    /// The data spreads over so many length-scales that a grid over it would be too large.
+    /// The data spreads over more length-scales than a grid of a reasonable size can cover.
     #[error(
         "the data spreads over too many length-scales for the grids of the ski engine; choose \
          a grid of fewer points, or another engine"

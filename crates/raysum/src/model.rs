@@ -265,7 +265,7 @@ impl Model {
         self.by_range(x, |_, rows| body(rows))
     }
 
-    /// Like [`Model::by_block`]; `body` is told which rows they are.
+    /// Like [`Model::by_block`]; `body` also receives the numbers of their rows.
     fn by_range<T: Send>(
         &self,
         x: MatrixRef<'_>,

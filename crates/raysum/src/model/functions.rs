@@ -83,7 +83,7 @@ impl Model {
     }
 }
 
-/// The numbers of so many functions, if there is memory for them: they are all of the same size.
+/// The numbers of `count` functions, if there is memory for them: they are all of the same size.
 pub(crate) fn numbers(count: usize, size: impl FnOnce() -> usize) -> Result<Vec<u32>> {
     let last = u32::try_from(count).map_err(|_| Error::OutOfRange {
         name: "the number of functions",

@@ -61,7 +61,7 @@ impl Scores {
         }
     }
 
-    /// The scores of all rows from those of parts with so many rows each.
+    /// The scores of all rows from those of parts, weighted by their numbers of rows.
     pub(crate) fn joined(parts: &[(usize, Self)]) -> Option<Self> {
         let rows: usize = parts.iter().map(|(rows, _)| rows).sum();
         let mean = |score: &dyn Fn(&Self) -> f64| {

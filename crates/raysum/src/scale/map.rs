@@ -187,7 +187,7 @@ fn beyond(high: f64, low: f64, slope: f64) -> f64 {
     ((high / 2.0 - low / 2.0) * slope * 2.0).min(super::FAR)
 }
 
-/// The numbers of at most so many of some knots: all, or evenly spread ones with both ends.
+/// The numbers of at most `most` knots: all, or evenly spread ones with both ends.
 pub(super) fn evenly(count: usize, most: usize) -> Vec<usize> {
     if count <= most {
         return (0..count).collect();

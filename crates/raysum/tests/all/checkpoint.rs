@@ -14,7 +14,7 @@ fn rows(n: usize) -> (Matrix, Vec<f64>) {
     (x, y)
 }
 
-/// Fits with a checkpoint, and ends the fit after so many evaluations of its own.
+/// Fits with a checkpoint, and ends the fit after a number of evaluations of its own.
 fn fit(config: &Config, data: &Dataset<'_>, path: &Path, most: usize) -> Result<Vec<u8>, Error> {
     let mut checkpoint = Checkpoint::open(path)?;
     let allowed = checkpoint.evaluations() + most;

@@ -257,7 +257,7 @@ fn a_file_larger_than_memory_is_not_read() {
 /// A mixture for a table of two columns.
 static MIXTURE: LazyLock<Vec<u8>> = LazyLock::new(|| mixture(2));
 
-/// A mixture for a table of so many columns.
+/// A mixture for a table with this number of columns.
 fn mixture(columns: usize) -> Vec<u8> {
     let x = Matrix::from_fn(30, columns, |i, j| ((i * (j + 3) * 37 % 101) as f64) / 25.0 - 2.0);
     let y: Vec<f64> = (0..30).map(|i| x[(i, 0)].sin() + 0.3 * (1e3 * i as f64).sin()).collect();

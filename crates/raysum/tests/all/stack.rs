@@ -161,7 +161,7 @@ fn start<'p>(config: Option<&Config>, seed: u64) -> StackFit<'_, 'p> {
     }
 }
 
-/// Fits with a checkpoint, and ends the fit after so many evaluations of its own.
+/// Fits with a checkpoint, and ends the fit after a number of evaluations of its own.
 fn in_pieces(
     config: Option<&Config>,
     seed: u64,

@@ -164,7 +164,7 @@ impl Case {
         )
     }
 
-    /// With so many neighbours, of training rows and of new ones.
+    /// With this number of neighbours, of training rows and of new ones.
     pub(super) fn neighbors(&self, count: usize) -> Neighbors<'_> {
         let options = NeighborsOptions { neighbors: count, prediction_neighbors: count };
         let rows = StandardRows::new((&self.x).into(), &self.scaler());
