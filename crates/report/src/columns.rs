@@ -54,7 +54,7 @@ pub(crate) fn columns(model: &Model) -> Vec<TableColumn> {
     all
 }
 
-/// The numbers of at most so many rows, evenly spaced.
+/// The numbers of rows to show, evenly spaced, up to a limit.
 pub(crate) fn spread(rows: usize, most: usize) -> Vec<usize> {
     let count = rows.min(most);
     (0..count).map(|k| k * rows / count.max(1)).collect()

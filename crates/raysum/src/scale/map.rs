@@ -10,7 +10,7 @@ const TAIL: f64 = 0.05;
 
 /// Scores beyond the ends of a map are drawn in from this size on: one far value must not be infinitely far
 /// for a model that continues straight lines.
-pub(super) const FAR: f64 = 10.0;
+pub(super) const DRAWN_IN_FROM: f64 = 10.0;
 
 /// A value of a column, what it becomes, and the number of its rows.
 pub(super) struct Knot {
@@ -140,7 +140,7 @@ impl ColumnMap {
     /// What a score beyond an end whose score is `end` becomes, and the slope of that: itself up to the
     /// larger of ten and the end, s, and s (1 + ln(score/s)) from there on.
     fn drawn_in(&self, score: f64, end: f64) -> (f64, f64) {
-        let from = end.max(FAR);
+        let from = end.max(DRAWN_IN_FROM);
         if self.drawn_in && score > from {
             (from * (1.0 + (score / from).ln()), from / score)
         } else {

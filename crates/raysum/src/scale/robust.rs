@@ -4,7 +4,7 @@
 //! ±10 (1 + ln(|z|/10)). A column that is 0 but in a few rows has values a hundred standard deviations out;
 //! smooth functions that are free to bend would go anywhere from there on.
 
-use super::map::FAR;
+use super::map::DRAWN_IN_FROM;
 use super::{ColumnMap, Standard};
 
 /// The map of each column.
@@ -15,14 +15,16 @@ pub(super) fn of_columns(columns: &[Standard]) -> Vec<ColumnMap> {
 impl Standard {
     /// Whether the column has values so far from its mean that the robust scale draws them in.
     pub(crate) fn has_far_values(&self) -> bool {
-        self.range.is_some_and(|(low, high)| self.apply(low) < -FAR || self.apply(high) > FAR)
+        self.range.is_some_and(|(low, high)| {
+            self.apply(low) < -DRAWN_IN_FROM || self.apply(high) > DRAWN_IN_FROM
+        })
     }
 }
 
 /// The map of a column: a straight line up to where values are drawn in, or to the largest number there is.
 fn of(column: &Standard) -> ColumnMap {
     let reach = |end: f64| (column.mean + end * column.std).clamp(f64::MIN, f64::MAX);
-    let (low, high) = (reach(-FAR), reach(FAR));
+    let (low, high) = (reach(-DRAWN_IN_FROM), reach(DRAWN_IN_FROM));
     if low < high && column.std > 0.0 {
         ColumnMap::line((low, column.apply(low)), (high, column.apply(high)))
     } else {

@@ -290,19 +290,18 @@ pub(super) fn combined(
 /// How much each row counts for the weights in the mean. One that all members miss by far counts in
 /// proportion to its error, not to the square: a few such rows, as heavy tails have them, must not decide.
 fn row_weights(blocks: &[&HeldBlock], among: &[usize]) -> Vec<f64> {
-    let errors_of = |m: usize| errors_of(blocks, |block| block.predictions[m].mean.clone());
-    let mut sizes = errors_of(among[0]);
+    let sizes_of = |m: usize| -> Vec<f64> {
+        let errors = errors_of(blocks, |block| block.predictions[m].mean.clone());
+        errors.into_iter().map(f64::abs).collect()
+    };
+    let mut sizes = sizes_of(among[0]);
     let mut least = sizes.clone();
     for &m in &among[1..] {
-        for (least, error) in least.iter_mut().zip(errors_of(m)) {
-            *least = least.abs().min(error.abs());
-        }
+        least.iter_mut().zip(sizes_of(m)).for_each(|(least, size)| *least = least.min(size));
     }
-    sizes.iter_mut().for_each(|error| *error = error.abs());
     sizes.sort_by(f64::total_cmp);
     let most = MISSED * sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
-    let count =
-        |least: &f64| if least.abs() > most && most > 0.0 { most / least.abs() } else { 1.0 };
+    let count = |least: &f64| if *least > most && most > 0.0 { most / least } else { 1.0 };
     let weights = blocks.iter().flat_map(|block| &block.weights);
     weights.zip(&least).map(|(weight, least)| weight * count(least)).collect()
 }
