@@ -24,13 +24,13 @@ impl StackJob<'_, '_, '_> {
         let mut blocks = Vec::new();
         for (b, rows) in folds.blocks.iter().enumerate() {
             let labels = folds::labels(self.data, rows);
-            let of = |fits: &Vec<Fitted>| {
-                let fit = if folds.are_all() { &fits[b].blocks[0] } else { &fits[0].blocks[b] };
-                fit[k].clone()
-            };
+            let (fit, block) = if folds.are_all() { (b, 0) } else { (0, b) };
+            let of = |fits: &Vec<Fitted>| fits[fit].blocks[block][k].clone();
+            let any = fitted.iter().flatten().next().ok_or(Error::NoTargets)?;
             blocks.push(HeldBlock {
                 y: labels.targets[k].clone(),
                 weights: folds.weights[b].clone(),
+                distances: any[fit].distances[block].clone(),
                 predictions: fitted.iter().map(|f| f.as_ref().map_or_else(nothing, of)).collect(),
             });
         }

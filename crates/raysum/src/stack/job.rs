@@ -42,10 +42,11 @@ pub(super) enum Eligible {
 }
 
 /// A fit without some rows: its model of each target, and the predictions of the rows, for each block
-/// and target.
+/// and target, with their distances from the range of the fitted rows.
 pub(super) struct Fitted {
     pub(super) models: Vec<Model>,
     pub(super) blocks: Vec<Vec<Prediction>>,
+    pub(super) distances: Vec<Vec<f64>>,
     pub(super) seconds: f64,
 }
 
@@ -117,14 +118,23 @@ impl StackJob<'_, '_, '_> {
             Eligible::Last => last[last.len() - 1..].to_vec(),
             Eligible::Best | Eligible::Mixture => last,
         };
-        let members: Vec<usize> = members.into_iter().filter(|c| able(*c)).collect();
-        if let (true, Some(failure)) = (members.is_empty(), failure) {
-            return Err(failure);
-        }
+        let mut members: Vec<usize> = members.into_iter().filter(|c| able(*c)).collect();
         let targets = self.data.targets().len();
-        let learn = |k| self.learn(folds, &by_candidate, &members, k);
-        let learned: Vec<(Mix, HeldOut)> = (0..targets).map(learn).collect::<Result<_>>()?;
-        self.refit(&by_candidate, learned, tasks.len(), checkpoint)
+        loop {
+            if let (true, Some(failure)) = (members.is_empty(), failure.take()) {
+                return Err(failure);
+            }
+            let learn = |k| self.learn(folds, &by_candidate, &members, k);
+            let learned: Vec<(Mix, HeldOut)> = (0..targets).map(learn).collect::<Result<_>>()?;
+            let place = tasks.len();
+            let models = self.refit(&by_candidate, &learned, place, checkpoint.as_deref_mut())?;
+            // What can be fitted without some rows may fail on all of them.
+            members.retain(|c| models[*c].is_ok());
+            match models.into_iter().collect::<Result<Vec<_>>>() {
+                Ok(models) => return Ok(self.stacks(&models, learned)),
+                Err(error) => failure = Some(error),
+            }
+        }
     }
 
     /// Whether candidate c can be left out if it fails so: the others do not suffer, and it is not the
@@ -148,16 +158,21 @@ impl StackJob<'_, '_, '_> {
         let labels = folds::labels(self.data, rows);
         let data = self.rows(rows, &labels)?;
         let models = self.models(candidate, (task, None), &data, checkpoint)?;
-        let mut blocks = Vec::new();
+        let (mut blocks, mut distances) = (Vec::new(), Vec::new());
         for block in folds.blocks_of(fit) {
             let held = &folds.blocks[block];
             let noise = folds::labels(self.data, held).noise;
-            let predict = |model: &Model| predict(model, self.data, held, noise.as_deref());
+            let x: Matrix = self.data.x().gather(held)?;
+            let predict = |model: &Model| match &noise {
+                Some(noise) => model.predict_with_noise(&x, noise),
+                None => model.predict(&x),
+            };
             blocks.push(models.iter().map(predict).collect::<Result<_>>()?);
+            distances.push(models[0].extrapolation(&x)?);
         }
         // One model is enough to start from.
         let models = if fit == 0 { models } else { Vec::new() };
-        Ok(Fitted { models, blocks, seconds: started.elapsed().as_secs_f64() })
+        Ok(Fitted { models, blocks, distances, seconds: started.elapsed().as_secs_f64() })
     }
 
     /// Some of the rows.
@@ -177,6 +192,9 @@ impl StackJob<'_, '_, '_> {
         data: &Dataset<'_>,
         checkpoint: Option<&mut Checkpoint>,
     ) -> Result<Vec<Model>> {
+        if let Some(given) = &candidate.given {
+            return Fit::new(&candidate.config).shared(self.shared).condition(data, given);
+        }
         let mut report = |p: &Progress| self.board.report(task, p);
         let mut fit = Fit::new(&candidate.config).shared(self.shared).progress(&mut report);
         if let Some(start) = start {
@@ -206,33 +224,40 @@ impl StackJob<'_, '_, '_> {
         }
     }
 
-    /// Fits the members to all rows.
+    /// Fits the members to all rows: the models of each candidate, none of one that is no member, or why
+    /// it has to be left out.
     fn refit(
         &self,
         fitted: &[Option<Vec<Fitted>>],
-        learned: Vec<(Mix, HeldOut)>,
+        learned: &[(Mix, HeldOut)],
         tasks: usize,
         mut checkpoint: Option<&mut Checkpoint>,
-    ) -> Result<Vec<Stack>> {
+    ) -> Result<Vec<Result<Vec<Model>>>> {
         let needed = |c: usize| {
             learned.iter().any(|(mix, _)| mix.members.iter().any(|(member, _)| *member == c))
         };
-        let again = |c: usize, checkpoint: Option<&mut Checkpoint>| -> Result<Vec<Model>> {
-            let found = fitted[c].as_ref().filter(|_| needed(c));
-            let models = match found {
-                Some(fits) => self.on_all_rows(c, &fits[0].models, tasks + c, checkpoint)?,
-                None => Vec::new(),
+        let again = |c: usize, checkpoint: Option<&mut Checkpoint>| {
+            let models = match fitted[c].as_ref().filter(|_| needed(c)) {
+                Some(fits) => self.on_all_rows(c, &fits[0].models, tasks + c, checkpoint),
+                None => Ok(Vec::new()),
             };
             self.board.finish(tasks + c);
-            Ok(models)
+            match models {
+                Err(error) if !self.can_be_left_out(c, &error) => Err(error),
+                models => Ok(models),
+            }
         };
         let count = self.candidates.len();
-        let models: Vec<Vec<Model>> = if self.side_by_side {
+        if self.side_by_side {
             let all: Vec<_> = (0..count).into_par_iter().map(|c| again(c, None)).collect();
-            all.into_iter().collect::<Result<_>>()?
+            all.into_iter().collect()
         } else {
-            (0..count).map(|c| again(c, checkpoint.as_deref_mut())).collect::<Result<_>>()?
-        };
+            (0..count).map(|c| again(c, checkpoint.as_deref_mut())).collect()
+        }
+    }
+
+    /// The stack of each target.
+    fn stacks(&self, models: &[Vec<Model>], learned: Vec<(Mix, HeldOut)>) -> Vec<Stack> {
         let stack = |(k, (mix, held_out)): (usize, (Mix, HeldOut))| {
             let member = |(c, share): &(usize, Share)| {
                 let Candidate { name, preset, .. } = &self.candidates[*c];
@@ -247,7 +272,7 @@ impl StackJob<'_, '_, '_> {
             members.sort_by(|a, b| b.share.mean.total_cmp(&a.share.mean));
             Stack { members, shifted: mix.shifted, curve: mix.curve, held_out: Some(held_out) }
         };
-        Ok(learned.into_iter().enumerate().map(stack).collect())
+        learned.into_iter().enumerate().map(stack).collect()
     }
 
     /// The models of a candidate on all rows, from those without the held-out rows.
@@ -281,16 +306,66 @@ impl StackJob<'_, '_, '_> {
     }
 }
 
-/// The prediction of some rows, whose noise may be known.
-fn predict(
-    model: &Model,
-    data: &Dataset<'_>,
-    rows: &[usize],
-    noise: Option<&[f64]>,
-) -> Result<Prediction> {
-    let x: Matrix = data.x().gather(rows)?;
-    match noise {
-        Some(noise) => model.predict_with_noise(&x, noise),
-        None => model.predict(&x),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::EngineChoice;
+    use crate::parameters::{Hyperparameters, TermHyperparameters};
+    use crate::stack::Effort;
+    use crate::stack::candidates;
+
+    /// A kernel without noise, whose matrix is singular where two rows are the same but for rounding.
+    fn fragile() -> Candidate {
+        let mut config = Config::preset("matern12").unwrap();
+        config.engine = EngineChoice::Dense;
+        let term = TermHyperparameters {
+            column_length_scales: Vec::new(),
+            length_scales: vec![1.0],
+            variances: vec![1.0],
+        };
+        let given = Hyperparameters { terms: vec![term], noise_variance: 1e-300, mean: 0.0 };
+        Candidate { given: Some(given), ..candidates::named("fragile", &config) }
+    }
+
+    #[test]
+    fn a_member_that_fails_on_all_rows_is_left_out() {
+        let rows = 1_600;
+        let twins = |of: usize| {
+            let x = Matrix::from_fn(rows, 1, |i, _| match i {
+                0 => (of as f64).next_up(),
+                i => i as f64,
+            });
+            let y: Vec<f64> = (0..rows).map(|i| (i as f64 / 50.0).sin()).collect();
+            (x, y)
+        };
+        // Of the first row and its twin one is held out.
+        let apart = (10..110).find_map(|of| {
+            let (x, y) = twins(of);
+            let folds = Folds::new(&Dataset::new(&x, &y).unwrap(), 0).unwrap();
+            let fit = &folds.fits[0];
+            (fit.contains(&0) != fit.contains(&of)).then_some((x, y, folds))
+        });
+        let (x, y, folds) = apart.unwrap();
+        let data = Dataset::new(&x, &y).unwrap();
+        let mut all = candidates::candidates(&data, Effort::Quick, 0).unwrap();
+        all.truncate(2);
+        all.push(fragile());
+        let board = Board::new(None, (0, 1));
+        let job = |candidates| StackJob {
+            data: &data,
+            candidates,
+            board: &board,
+            eligible: Eligible::Best,
+            calibrate: true,
+            shared: false,
+            side_by_side: false,
+        };
+        let stacks = job(&all).run(&folds, None).unwrap();
+        let alone = stacks[0].held_out().unwrap().tried[2].scores.unwrap();
+        assert!(alone.rmse < 0.1, "{alone:?}");
+        assert_ne!(stacks[0].members()[0].name, "fragile");
+        let named = [all[0].clone(), fragile()];
+        let error = StackJob { eligible: Eligible::Last, ..job(&named) }.run(&folds, None);
+        assert!(matches!(error, Err(Error::NotPositiveDefinite { .. })));
     }
 }

@@ -1,9 +1,11 @@
 //! What is learned from predictions of held-out rows: the spread of each member, mixing weights, and
 //! the calibration of quantiles.
 
+use super::candidates::{CONSTANT, RIDGE};
 use super::weights;
 use crate::error::Result;
 use crate::model::{Calibration, Prediction};
+use crate::scale::Standard;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -11,8 +13,11 @@ use std::sync::Arc;
 const LEAST_WEIGHT: f64 = 0.02;
 /// Rows of the expected spread that are added to those observed: few rows say little about it.
 const PRIOR_ROWS: f64 = 2.0;
-/// Ridge regression is the first candidate.
-const RIDGE: usize = 0;
+/// The members that do not bend.
+const STRAIGHT: [usize; 2] = [RIDGE, CONSTANT];
+/// Standard errors, and the share of the mean squared error, by which a member must be better than a
+/// constant for this to be no member.
+const NOT_CONSTANT: (f64, f64) = (3.0, 0.1);
 /// Standard errors by which a mixture must be better than ridge regression at held-out rows, where it is
 /// better by more than this share of the mean squared error, and where it is not.
 const CLEAR_GAIN: f64 = 0.01;
@@ -22,6 +27,8 @@ const LINE: f64 = 1.0;
 /// Errors of all members that are larger than this, in medians of those of the first member, count less for
 /// the weights in the mean.
 const MISSED: f64 = 5.0;
+/// Standard deviations from the range of the fitted rows from which on a row is far from all others.
+const FAR: f64 = 10.0;
 /// How far from the target's range, in widths of it, predictions of a member may lie.
 const STRAY: f64 = 10.0;
 /// Normal scores and gains larger than this, in medians of them, count as this large.
@@ -34,6 +41,8 @@ pub(super) struct HeldBlock {
     pub(super) y: Vec<f64>,
     /// How much each row counts for the mean.
     pub(super) weights: Vec<f64>,
+    /// How far each row is from the range of those that were fitted, in standard deviations.
+    pub(super) distances: Vec<f64>,
     pub(super) predictions: Vec<Prediction>,
 }
 
@@ -63,7 +72,16 @@ impl Mix {
     /// Learns shares and calibration from some blocks, for those of the members.
     pub(super) fn learn(blocks: &[&HeldBlock], among: &[usize], calibrate: bool) -> Result<Self> {
         let mut among = sound(blocks, among, calibrate)?;
-        let has_ridge = among.contains(&RIDGE);
+        let mut straight: Vec<usize> = STRAIGHT.to_vec();
+        let has_line = straight.iter().all(|m| among.contains(m));
+        let is_clearly_better = |m: &usize| {
+            let (errors, share) = gain_of(blocks, *m, CONSTANT);
+            errors > NOT_CONSTANT.0 && share > NOT_CONSTANT.1
+        };
+        if has_line && among.iter().any(is_clearly_better) {
+            among.retain(|m| *m != CONSTANT);
+            straight.retain(|m| *m != CONSTANT);
+        }
         let row_weights = row_weights(blocks, &among);
         let mut mix = loop {
             let mix = Self::of_members(blocks, &among, &row_weights, calibrate)?;
@@ -74,8 +92,9 @@ impl Mix {
             }
             among = kept;
         };
-        if has_ridge && mix.members.len() > 1 && mix.is_a_line(blocks) {
-            mix.give_mean_to(RIDGE, blocks, calibrate)?;
+        if has_line && mix.members.len() > 1 && mix.is_a_line(blocks) {
+            let line = Self::of_members(blocks, &straight, &row_weights, calibrate)?;
+            mix.take_mean_of(&line, blocks)?;
         }
         mix.learn_curve(blocks, calibrate)?;
         Ok(mix)
@@ -84,46 +103,33 @@ impl Mix {
     /// Whether there is a straight line to be seen, and nothing else: ridge regression is far better than
     /// a constant, and the mixture not clearly better than ridge regression.
     fn is_a_line(&self, blocks: &[&HeldBlock]) -> bool {
-        let weights: Vec<f64> = blocks.iter().flat_map(|block| block.weights.clone()).collect();
-        let total: f64 = weights.iter().sum();
-        let y = || blocks.iter().flat_map(|block| &block.y);
-        let middle: f64 = y().zip(&weights).map(|(y, weight)| weight / total * y).sum();
-        let mut errors = [
-            errors_of(blocks, |block| self.prediction(&block.predictions).mean),
-            errors_of(blocks, |block| block.predictions[RIDGE].mean.clone()),
-            y().map(|y| y - middle).collect(),
-        ];
-        scale_to_one(&mut errors);
-        let squares = |errors: &Vec<f64>| -> Vec<f64> {
-            errors.iter().zip(&weights).map(|(error, weight)| weight * error * error).collect()
-        };
-        let [own, of_ridge, constant] = errors.each_ref().map(squares);
-        let (errors, share) = gain(&own, &of_ridge);
+        let own = |block: &HeldBlock| self.prediction(&block.predictions).mean;
+        let (errors, share) = gain(blocks, own, |block| block.predictions[RIDGE].mean.clone());
         let needed = if share > CLEAR_GAIN { BETTER.0 } else { BETTER.1 };
-        gain(&of_ridge, &constant).0 > LINE && errors < needed
+        gain_of(blocks, RIDGE, CONSTANT).0 > LINE && errors < needed
     }
 
-    /// Makes the mean that of one member alone; the others stay in the spread.
+    /// Makes the mean that of a line; the other members stay in the spread.
     ///
     /// Where ridge regression predicts as well as any mixture, there is nothing but a straight line to
     /// be seen, and beyond the rows it is the straight line that goes on as they do.
-    fn give_mean_to(
-        &mut self,
-        member: usize,
-        blocks: &[&HeldBlock],
-        calibrate: bool,
-    ) -> Result<()> {
-        if self.members.iter().all(|(m, _)| *m != member) {
-            let inflation = if calibrate { inflation(blocks, member)? } else { 1.0 };
-            self.members.push((member, Share { mean: 0.0, spread: 0.0, inflation }));
-            self.members.sort_by_key(|(m, _)| *m);
+    fn take_mean_of(&mut self, line: &Self, blocks: &[&HeldBlock]) -> Result<()> {
+        self.members.iter_mut().for_each(|(_, share)| share.mean = 0.0);
+        for (m, of_line) in &line.members {
+            match self.members.iter_mut().find(|(own, _)| own == m) {
+                Some((_, share)) => share.mean = of_line.mean,
+                None => self.members.push((*m, Share { spread: 0.0, ..*of_line })),
+            }
         }
-        for (m, share) in &mut self.members {
-            share.mean = if *m == member { 1.0 } else { 0.0 };
-        }
+        self.members.sort_by_key(|(m, _)| *m);
         self.members.retain(|(_, share)| share.is_worth_it());
-        let total: f64 = self.members.iter().map(|(_, share)| share.spread).sum();
-        self.members.iter_mut().for_each(|(_, share)| share.spread /= total);
+        let (mean, spread) = self.members.iter().fold((0.0, 0.0), |(mean, spread), (_, share)| {
+            (mean + share.mean, spread + share.spread)
+        });
+        for (_, share) in &mut self.members {
+            share.mean /= mean;
+            share.spread /= spread;
+        }
         self.settle_shift(blocks)
     }
 
@@ -158,8 +164,12 @@ impl Mix {
             inflations.push(inflation);
         }
         scale_to_one(&mut errors);
-        let bends: Vec<bool> = among.iter().map(|m| *m != RIDGE).collect();
-        let means = weights::of_means(&errors, row_weights, &bends);
+        let bends: Vec<bool> = among.iter().map(|m| !STRAIGHT.contains(m)).collect();
+        let means = if among == STRAIGHT {
+            weights::of_two(&errors, row_weights)
+        } else {
+            weights::of_means(&errors, row_weights, &bends)
+        };
         let spreads = weights::of_densities(&logs);
         let share =
             |k: usize| Share { mean: means[k], spread: spreads[k], inflation: inflations[k] };
@@ -206,8 +216,8 @@ impl Share {
 }
 
 /// The members whose predictions of held-out rows are near the target's range; all, if none is. One
-/// that strays, as a bent target or a straight line far from the other rows can, would spoil mean and
-/// standard deviation of the mixture however small its weight.
+/// that strays, as a bent target can, would spoil mean and standard deviation of the mixture however small
+/// its weight. At rows far from all others anything may happen.
 fn sound(blocks: &[&HeldBlock], among: &[usize], calibrate: bool) -> Result<Vec<usize>> {
     let all = || blocks.iter().flat_map(|block| &block.y);
     let low = all().copied().fold(f64::INFINITY, f64::min);
@@ -220,8 +230,10 @@ fn sound(blocks: &[&HeldBlock], among: &[usize], calibrate: bool) -> Result<Vec<
         let inflation = if calibrate { inflation(blocks, m)? } else { 1.0 };
         let near = |block: &&HeldBlock| {
             let p = block.predictions[m].clone().inflated(inflation);
-            p.mean.iter().all(|mean| (low - reach..=high + reach).contains(mean))
-                && p.std().iter().all(|std| *std <= reach)
+            let predicted = p.mean.iter().zip(p.std()).zip(&block.distances);
+            let near = predicted.filter(|(_, distance)| **distance <= FAR);
+            near.map(|(predicted, _)| predicted)
+                .all(|(mean, std)| (low - reach..=high + reach).contains(mean) && std <= reach)
         };
         Ok(blocks.iter().all(near))
     };
@@ -236,12 +248,10 @@ fn sound(blocks: &[&HeldBlock], among: &[usize], calibrate: bool) -> Result<Vec<
 
 /// The member with the least mean squared error at held-out rows.
 pub(super) fn least_error(blocks: &[&HeldBlock], among: &[usize]) -> usize {
-    let error = |m: usize| {
-        let of_block = |block: &&HeldBlock| -> f64 {
-            let each = block.y.iter().zip(&block.predictions[m].mean).zip(&block.weights);
-            each.map(|((y, mean), weight)| weight * (y - mean).powi(2)).sum()
-        };
-        blocks.iter().map(of_block).sum::<f64>()
+    let weights = row_weights(blocks, among);
+    let error = |m: usize| -> f64 {
+        let errors = errors_of(blocks, |block| block.predictions[m].mean.clone());
+        errors.iter().zip(&weights).map(|(error, weight)| weight * error * error).sum()
     };
     let least = among.iter().copied().min_by(|a, b| error(*a).total_cmp(&error(*b)));
     least.unwrap_or_default()
@@ -251,8 +261,8 @@ pub(super) fn least_error(blocks: &[&HeldBlock], among: &[usize]) -> usize {
 /// by the errors of the other folds. Every fold has its observations and their predictions.
 pub fn cross_calibrated(folds: Vec<(Vec<f64>, Prediction)>) -> Result<Vec<Prediction>> {
     let block = |(y, prediction): (Vec<f64>, Prediction)| {
-        let weights = vec![1.0; y.len()];
-        HeldBlock { y, weights, predictions: vec![prediction] }
+        let (weights, distances) = (vec![1.0; y.len()], vec![0.0; y.len()]);
+        HeldBlock { y, weights, distances, predictions: vec![prediction] }
     };
     let blocks: Vec<HeldBlock> = folds.into_iter().map(block).collect();
     let calibrated = |b: usize| {
@@ -289,21 +299,33 @@ pub(super) fn combined(
 
 /// How much each row counts for the weights in the mean. One that all members miss by far counts in
 /// proportion to its error, not to the square: a few such rows, as heavy tails have them, must not decide.
+/// Neither must a row far from all others, such as a typo: the largest of its errors counts as a standard
+/// deviation of the target.
 fn row_weights(blocks: &[&HeldBlock], among: &[usize]) -> Vec<f64> {
     let sizes_of = |m: usize| -> Vec<f64> {
         let errors = errors_of(blocks, |block| block.predictions[m].mean.clone());
         errors.into_iter().map(f64::abs).collect()
     };
     let mut sizes = sizes_of(among[0]);
-    let mut least = sizes.clone();
+    let (mut least, mut largest) = (sizes.clone(), sizes.clone());
     for &m in &among[1..] {
-        least.iter_mut().zip(sizes_of(m)).for_each(|(least, size)| *least = least.min(size));
+        for ((least, largest), size) in least.iter_mut().zip(&mut largest).zip(sizes_of(m)) {
+            (*least, *largest) = (least.min(size), largest.max(size));
+        }
     }
     sizes.sort_by(f64::total_cmp);
     let most = MISSED * sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
-    let count = |least: &f64| if *least > most && most > 0.0 { most / least } else { 1.0 };
+    let y: Vec<f64> = blocks.iter().flat_map(|block| block.y.clone()).collect();
+    let unit = Standard::of(&y).std;
+    let counts = |((distance, least), largest): ((&f64, &f64), &f64)| {
+        let missed = if *least > most && most > 0.0 { most / least } else { 1.0 };
+        let far = if *distance > FAR && *largest > unit { (unit / largest).powi(2) } else { 1.0 };
+        missed.min(far)
+    };
+    let distances = blocks.iter().flat_map(|block| &block.distances);
+    let counts = distances.zip(&least).zip(&largest).map(counts);
     let weights = blocks.iter().flat_map(|block| &block.weights);
-    weights.zip(&least).map(|(weight, least)| weight * count(least)).collect()
+    weights.zip(counts).map(|(weight, count)| weight * count).collect()
 }
 
 /// The errors of some means of each block.
@@ -312,10 +334,21 @@ fn errors_of(blocks: &[&HeldBlock], mean: impl Fn(&HeldBlock) -> Vec<f64>) -> Ve
     blocks.iter().flat_map(|block| &block.y).zip(means).map(|(y, mean)| y - mean).collect()
 }
 
-/// By how many standard errors squared errors are smaller than others, and by which share of those. Rows
-/// far from all others count as less far: one of them must not decide.
-fn gain(squares: &[f64], others: &[f64]) -> (f64, f64) {
-    let mut gains: Vec<f64> = others.iter().zip(squares).map(|(o, s)| o - s).collect();
+/// By how many standard errors the squared errors of some means are smaller than those of others, and by
+/// which share of those. Rows far from all others count as less far: one of them must not decide.
+fn gain(
+    blocks: &[&HeldBlock],
+    means: impl Fn(&HeldBlock) -> Vec<f64>,
+    others: impl Fn(&HeldBlock) -> Vec<f64>,
+) -> (f64, f64) {
+    let mut errors = [errors_of(blocks, means), errors_of(blocks, others)];
+    scale_to_one(&mut errors);
+    let weights = || blocks.iter().flat_map(|block| &block.weights);
+    let squares = |errors: &Vec<f64>| -> Vec<f64> {
+        errors.iter().zip(weights()).map(|(error, weight)| weight * error * error).collect()
+    };
+    let [own, others] = errors.each_ref().map(squares);
+    let mut gains: Vec<f64> = others.iter().zip(&own).map(|(o, s)| o - s).collect();
     let mut sizes: Vec<f64> = gains.iter().map(|gain| gain.abs()).collect();
     sizes.sort_by(f64::total_cmp);
     let most = OUTLYING * sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
@@ -323,6 +356,12 @@ fn gain(squares: &[f64], others: &[f64]) -> (f64, f64) {
     let (n, gain) = (gains.len() as f64, gains.iter().sum::<f64>());
     let spread = gains.iter().map(|g| (g - gain / n).powi(2)).sum::<f64>().sqrt();
     (if spread > 0.0 { gain / spread } else { 0.0 }, gain / others.iter().sum::<f64>())
+}
+
+/// The gain of one member over another.
+fn gain_of(blocks: &[&HeldBlock], member: usize, other: usize) -> (f64, f64) {
+    let mean = |m: usize| move |block: &HeldBlock| block.predictions[m].mean.clone();
+    gain(blocks, mean(member), mean(other))
 }
 
 /// κ of a member: the root of the mean squared normal score.

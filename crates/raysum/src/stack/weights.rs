@@ -37,6 +37,17 @@ pub(super) fn of_means(errors: &[Vec<f64>], row_weights: &[f64], bends: &[bool])
     least_on_simplex(&square)
 }
 
+/// The weights of two means whose errors are given, as [`of_means`] has them, without any belief.
+pub(super) fn of_two(errors: &[Vec<f64>], row_weights: &[f64]) -> Vec<f64> {
+    let (mut with, mut gap) = (0.0, 0.0);
+    for ((a, b), weight) in errors[0].iter().zip(&errors[1]).zip(row_weights) {
+        with += weight * b * (b - a);
+        gap += weight * (b - a) * (b - a);
+    }
+    let first = if gap > 0.0 { (with / gap).max(0.0).min(1.0) } else { 0.5 };
+    vec![first, 1.0 - first]
+}
+
 /// The minimum of w'Ew over the simplex: weight moves from the member with the steepest slope to the
 /// one with the least, as far as it pays.
 fn least_on_simplex(square: &[Vec<f64>]) -> Vec<f64> {
@@ -156,6 +167,20 @@ mod tests {
         // Members without any error are as good as each other.
         let w = of_means(&[vec![0.0, 0.0], vec![0.0, 0.0]], &[1.0, 1.0], &[true; 2]);
         assert!(w.iter().all(|w| w.is_finite()));
+    }
+
+    #[test]
+    fn two_weights_are_those_of_least_squares() {
+        let (a, b) = (noise(200, 8), noise(200, 9));
+        let w = of_two(&[a.clone(), b.clone()], &[1.0; 200]);
+        let square = |first: f64| -> f64 {
+            a.iter().zip(&b).map(|(a, b)| (first * a + (1.0 - first) * b).powi(2)).sum()
+        };
+        assert!((w[0] + w[1] - 1.0).abs() < 1e-12);
+        assert!(square(w[0]) < square(w[0] - 0.01) && square(w[0]) < square(w[0] + 0.01), "{w:?}");
+        let double: Vec<f64> = a.iter().map(|a| 2.0 * a).collect();
+        assert_eq!(of_two(&[a.clone(), double], &[1.0; 200]), [1.0, 0.0]);
+        assert_eq!(of_two(&[a.clone(), a], &[1.0; 200]), [0.5, 0.5]);
     }
 
     #[test]

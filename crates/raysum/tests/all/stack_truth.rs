@@ -74,6 +74,51 @@ fn the_scores_of_pure_noise_do_not_lie() {
 }
 
 #[test]
+fn noise_is_left_to_a_constant() {
+    let noise = |_: &[f64], noise: f64| noise;
+    let (mut own, mut constant, mut shares) = (0.0, 0.0, 0.0);
+    for seed in 0..4 {
+        let stack = auto(Effort::Normal, &rows(40, 4, seed, noise));
+        let (x, y) = rows(500, 4, seed + 100, noise);
+        own += rmse(&y, &stack.predict_mean(&x).unwrap());
+        constant += spread(&y);
+        let constants = stack.members().iter().filter(|m| m.name == "constant");
+        shares += constants.map(|m| m.share.mean).sum::<f64>();
+    }
+    assert!(own < 1.06 * constant, "{own}, and a constant {constant}");
+    assert!(shares > 1.0, "{shares}");
+}
+
+#[test]
+fn a_typo_in_a_column_spoils_little() {
+    let target = |x: &[f64], noise: f64| x[0] + (2.0 * x[1]).sin() + 0.3 * noise;
+    let (mut x, y) = rows(150, 3, 4, target);
+    let (new, truth) = rows(500, 3, 5, target);
+    let error = |x: &Matrix| {
+        let stack = auto(Effort::Normal, &(x.clone(), y.clone()));
+        rmse(&truth, &stack.predict_mean(&new).unwrap())
+    };
+    let clean = error(&x);
+    x.row_mut(7)[0] = 1e6;
+    let typo = error(&x);
+    assert!(clean < 0.4 && typo < 1.2 * clean, "{clean}, with a typo {typo}");
+}
+
+#[test]
+fn two_levels_have_intervals_of_their_size() {
+    let target = |x: &[f64], noise: f64| f64::from(u8::from(x[0] + 0.5 * noise > 1.8));
+    let train = rows(80, 4, 6, target);
+    let ones: f64 = train.1.iter().sum();
+    assert!((2.0..8.0).contains(&ones), "{ones}");
+    let (x, y) = rows(500, 4, 7, target);
+    let p = auto(Effort::Normal, &train).predict(&x).unwrap();
+    let (lower, upper) = p.interval(0.95).unwrap();
+    let width = lower.iter().zip(&upper).map(|(low, high)| high - low).sum::<f64>() / 500.0;
+    assert!(width < 2.0 && inside(&y, &p) > 0.9, "{width} {}", inside(&y, &p));
+    assert!(rmse(&y, &p.mean) < spread(&y));
+}
+
+#[test]
 fn intervals_hold_under_heavy_tails() {
     let tails = StudentT::new(3.0).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
