@@ -27,6 +27,7 @@ pub mod splits;
 pub mod style;
 mod summary;
 mod tables;
+mod target_note;
 mod threads;
 
 use clap::Parser;

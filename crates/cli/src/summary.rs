@@ -24,7 +24,7 @@ pub(crate) fn text(stack: &Stack, model: &str, seconds: f64) -> String {
         None => text += "no rows were held out: no scores, and intervals are not calibrated\n",
     }
     text += &match stack.single() {
-        Some(model) => one_model(model),
+        Some(one) => one_model(one, Some(&stack.members()[0].name).filter(|name| *name != model)),
         None => held_out::members(stack),
     };
     text += "relevance of the columns:\n";
@@ -35,10 +35,12 @@ pub(crate) fn text(stack: &Stack, model: &str, seconds: f64) -> String {
     text
 }
 
-/// What is worth knowing about a model that stands alone.
-fn one_model(model: &Model) -> String {
+/// What is worth knowing about a model that stands alone, with its name if the user has not named it.
+fn one_model(model: &Model, name: Option<&String>) -> String {
     let row = |name: &str, value: String| vec![name.to_string(), value];
-    let mut rows = vec![row("engine", describe::engine(model))];
+    let mut rows: Vec<Vec<String>> =
+        name.map(|name| row("model", name.clone())).into_iter().collect();
+    rows.push(row("engine", describe::engine(model)));
     rows.extend(model.target_transformation().map(|name| row("scale of target", name)));
     rows.extend([
         row("log marginal likelihood", describe::likelihood(model)),

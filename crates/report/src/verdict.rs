@@ -87,6 +87,10 @@ fn of_scores(
     which: &str,
 ) -> Verdict {
     let target = target(stack);
+    if constant.rmse == 0.0 {
+        let headline = format!("{target} is the same in every row: there is nothing to predict.");
+        return Verdict { grade: Grade::Careful, headline, details: Vec::new() };
+    }
     let share = explained(scores, constant);
     let poor = scores.rmse.is_nan() || scores.rmse > HARDLY_BETTER * constant.rmse;
     let headline = if poor {
@@ -122,7 +126,7 @@ fn of_scores(
 }
 
 fn beside_ridge(found: &HeldOut) -> Option<String> {
-    let ridge = found.ridge.as_ref()?;
+    let ridge = found.ridge.as_ref().filter(|ridge| ridge.rmse > 0.0)?;
     let (own, line) = (found.scores.rmse, ridge.rmse);
     let gain = 1.0 - own / line;
     Some(match gain {

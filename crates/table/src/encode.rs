@@ -74,8 +74,7 @@ pub(crate) fn encode(
         column.map(|column| FeatureGaps { column, indicated: feature.indicator })
     });
     let used: Vec<FeatureGaps<'_>> = used.collect();
-    let advice = chunk.origin.audience.allow_missing(options.fitting);
-    let kept = keep_rows(chunk, &used, &labels, options.missing, advice, &mut report);
+    let kept = keep_rows(chunk, &used, &labels, options.missing, options.fitting, &mut report);
     let picked = label_values.map(|values| kept.iter().map(|row| values[*row]).collect());
     check_labels(chunk, &kept, &labels, &picked)?;
     let width = schema.encoded_columns();

@@ -36,6 +36,14 @@ impl Audience {
         }
     }
 
+    /// How to leave out rows without a target, weight or noise, which cannot be filled in.
+    pub(crate) fn drop_rows(self) -> &'static str {
+        match self {
+            Self::CommandLine => "use --missing drop to leave out such rows",
+            Self::Python => "use missing='drop' to leave out such rows",
+        }
+    }
+
     /// How to say which mark separates the fraction.
     pub(crate) fn say_decimal(self) -> &'static str {
         match self {

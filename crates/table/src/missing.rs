@@ -27,13 +27,13 @@ pub(crate) struct FeatureGaps<'a> {
     pub(crate) indicated: bool,
 }
 
-/// The rows that the rule for missing cells keeps; `advice` is for those it refuses.
+/// The rows that the rule for missing cells keeps, of a table to fit or of a later one.
 pub(crate) fn keep_rows(
     chunk: &Chunk,
     features: &[FeatureGaps<'_>],
     labels: &Labels<&Column>,
     missing: Missing,
-    advice: &'static str,
+    fitting: bool,
     report: &mut EncodeReport,
 ) -> Vec<usize> {
     let columns = |indicated: bool| -> Vec<&Column> {
@@ -43,6 +43,11 @@ pub(crate) fn keep_rows(
     let gaps = gaps_of_rows(chunk, &plain);
     // Labels cannot be filled in.
     let lacking = |row: usize| labels.iter().filter(|c| c.cells.is_missing(row)).count();
+    let audience = chunk.origin.audience;
+    let advice = match gaps.iter().all(|gaps| *gaps == 0) {
+        true => audience.drop_rows(),
+        false => audience.allow_missing(fitting),
+    };
     if missing == Missing::Error {
         let all = gaps.iter().enumerate().map(|(row, gaps)| gaps + lacking(row));
         let columns = plain.iter().chain(labels.iter()).copied();
@@ -219,7 +224,8 @@ mod tests {
                 "a,c,y\n1,u,\n",
                 Missing::Error,
                 true,
-                format!("t.csv, line 2, column 'y': the value is missing{advice}"),
+                "t.csv, line 2, column 'y': the value is missing; use --missing drop to leave out such rows"
+                    .to_owned(),
             ),
             (
                 "a,c,y\n1,u,2\n,,2\n",

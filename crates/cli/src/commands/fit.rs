@@ -4,7 +4,7 @@ use crate::args::{FitArgs, Recipe};
 use crate::program::Voice;
 use crate::progress::Reporter;
 use crate::resolve::FitJob;
-use crate::{held_out, interrupt, output, summary, tables};
+use crate::{held_out, interrupt, output, summary, tables, target_note};
 use anyhow::{Result, anyhow};
 use raysum::error::StackError;
 use raysum::progress::Progress;
@@ -23,10 +23,7 @@ pub(super) fn run(args: &FitArgs, voice: Voice) -> Result<()> {
         interrupt::keeps(Some(checkpoint.path()));
     }
     for (name, y) in table.schema.labels.targets.iter().zip(&table.labels.targets) {
-        if y.iter().all(|value| *value == y[0]) {
-            let name = escaped(&name.name);
-            voice.note(&format!("every value of the target '{name}' is {}", y[0]));
-        }
+        target_note::about(&escaped(&name.name), y).iter().for_each(|note| voice.note(note));
     }
     let groups = table.schema.groups();
     let targets = table.labels.targets.len();

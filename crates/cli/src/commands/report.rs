@@ -5,6 +5,7 @@ use crate::args::{AUTO, ReportArgs};
 use crate::{output, tables};
 use anyhow::{Context, Result, ensure};
 use raysum::Stack;
+use raysum::schema::Schema;
 use raysum_report::Subject;
 use raysum_table::TrainingTable;
 use serde_json::json;
@@ -70,6 +71,10 @@ pub(super) fn commands(stacks: &[Stack], model: &Path, data: &Path, page: &Path)
     let (model, data, page) = (shell(model), shell(data), shell(page));
     let mut fit = format!("raysum fit {data} --target {}", quoted(&targets.join(",")));
     fit += &format!(" --model {} --seed {}", quoted(named.unwrap_or(AUTO)), first.config().seed);
+    let indicated = |schema: &Schema| schema.features.iter().any(|feature| feature.indicator);
+    if first.schema().is_some_and(indicated) {
+        fit += " --missing indicate";
+    }
     vec![
         format!("{fit} -o {model}  # if no other options were given"),
         format!("raysum report {model} {data} -o {page}"),

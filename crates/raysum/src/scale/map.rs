@@ -8,6 +8,11 @@ use statrs::distribution::{ContinuousCDF, Normal};
 /// says little about what comes after.
 const TAIL: f64 = 0.05;
 
+/// The share of the rows at an end whose slope is compared with that of the rest of its half.
+const OUTER: f64 = 0.1;
+/// The fastest that slopes fall beyond an end.
+const MOST_BENT: f64 = 5.0;
+
 /// Scores beyond the ends of a map are drawn in from this size on: one far value must not be infinitely far
 /// for a model that continues straight lines.
 pub(super) const DRAWN_IN_FROM: f64 = 10.0;
@@ -29,6 +34,10 @@ pub(crate) struct ColumnMap {
     scores: Vec<f64>,
     /// Slopes below the first knot and above the last.
     ends: (f64, f64),
+    /// How fast these slopes fall, per unit of score: the map goes on as a logarithm where the column has a
+    /// tail like that of a log-normal one, and as a straight line at 0. Those of earlier versions are straight.
+    #[serde(default)]
+    bends: (f64, f64),
     /// Whether scores beyond the ends are drawn in. Maps of earlier versions are straight lines there.
     #[serde(default)]
     drawn_in: bool,
@@ -48,7 +57,8 @@ impl ColumnMap {
         }
         let knots = kept.iter().map(|&k| all[k].value).collect();
         let scores = kept.iter().map(|&k| (all[k].score - mean) / std).collect();
-        let mut map = Self { knots, scores, ends: (0.0, 0.0), drawn_in: true };
+        let mut map = Self { knots, scores, ends: (0.0, 0.0), bends: (0.0, 0.0), drawn_in: true };
+        map.bends = map.end_bends(n);
         let (low, high) = map.end_slopes();
         // The tails of a column that ends abruptly are steep: beyond its ends a map like that of
         // the column's standard deviation is steep enough.
@@ -59,13 +69,19 @@ impl ColumnMap {
 
     /// The map of a constant column.
     pub(super) fn constant(value: f64) -> Self {
-        Self { knots: vec![value], scores: vec![0.0], ends: (0.0, 0.0), drawn_in: true }
+        Self {
+            knots: vec![value],
+            scores: vec![0.0],
+            ends: (0.0, 0.0),
+            bends: (0.0, 0.0),
+            drawn_in: true,
+        }
     }
 
     /// The straight line through two points that rise, as far as scores are not drawn in.
     pub(super) fn line(low: (f64, f64), high: (f64, f64)) -> Self {
         let (knots, scores) = (vec![low.0, high.0], vec![low.1, high.1]);
-        let mut map = Self { knots, scores, ends: (0.0, 0.0), drawn_in: true };
+        let mut map = Self { knots, scores, ends: (0.0, 0.0), bends: (0.0, 0.0), drawn_in: true };
         let slope = map.secant(0, 1);
         map.ends = (slope, slope);
         map
@@ -76,7 +92,7 @@ impl ColumnMap {
         self.knots.len() == 1
     }
 
-    /// The mean slope over each tail.
+    /// The slope at each end: the mean over its tail, or what it has fallen to at the end.
     fn end_slopes(&self) -> (f64, f64) {
         let last = self.knots.len() - 1;
         let normal = Normal::standard();
@@ -85,7 +101,36 @@ impl ColumnMap {
             self.scores.partition_point(|s| *s < score).clamp(0, last)
         };
         let (low, high) = (tail(TAIL).max(1), tail(1.0 - TAIL).min(last - 1));
-        (self.secant(0, low), self.secant(high, last))
+        let slope = |a: usize, b: usize, bend: f64| {
+            let fall = bend * (self.scores[b] - self.scores[a]);
+            let fallen = if fall > 0.0 { -(-fall).exp_m1() / fall } else { 1.0 };
+            fallen * self.secant(a, b)
+        };
+        (slope(0, low, self.bends.0), slope(high, last, self.bends.1))
+    }
+
+    /// How fast slopes fall towards each end, beyond what a straight line shows by chance: the change of the
+    /// logarithm of the slope from the inner rows of a half to the outer ones, over that of the score.
+    fn end_bends(&self, rows: f64) -> (f64, f64) {
+        let last = self.knots.len() - 1;
+        let at = |share: f64| {
+            let score = Normal::standard().inverse_cdf(share);
+            self.scores.partition_point(|s| *s < score).min(last)
+        };
+        let bend = |end: usize, outer: usize, middle: usize| {
+            if end == outer || outer == middle {
+                return 0.0;
+            }
+            let slope = |a: usize, b: usize| self.secant(a.min(b), a.max(b));
+            let apart = (self.scores[end] - self.scores[middle]).abs() / 2.0;
+            let fall = (slope(outer, middle) / slope(end, outer)).ln();
+            let chance = 1.0 / (OUTER * rows).sqrt();
+            let bend = (fall - chance) / apart;
+            if bend.is_finite() { bend.clamp(0.0, MOST_BENT) } else { 0.0 }
+        };
+        let low = bend(0, at(OUTER), at(0.5));
+        let high = bend(last, at(1.0 - OUTER), at(0.5));
+        (low, high)
     }
 
     fn secant(&self, a: usize, b: usize) -> f64 {
@@ -96,17 +141,10 @@ impl ColumnMap {
 
     /// The score of a value.
     pub(crate) fn apply(&self, value: f64) -> f64 {
-        let last = self.knots.len() - 1;
         match self.piece(value) {
             None => 0.0,
-            Some(Piece::Below) => {
-                let score = self.scores[0] - beyond(self.knots[0], value, self.ends.0);
-                -self.drawn_in(-score, -self.scores[0]).0
-            }
-            Some(Piece::Above) => {
-                let score = self.scores[last] + beyond(value, self.knots[last], self.ends.1);
-                self.drawn_in(score, self.scores[last]).0
-            }
+            Some(Piece::Below) => -self.below(value).0,
+            Some(Piece::Above) => self.above(value).0,
             Some(Piece::Inside(k)) => {
                 let (a, b) = (self.knots[k], self.knots[k + 1]);
                 // The difference of two huge values overflows, and half of a tiny one is 0.
@@ -124,21 +162,37 @@ impl ColumnMap {
     pub(crate) fn slope(&self, value: f64) -> f64 {
         match self.piece(value) {
             None => 0.0,
-            Some(Piece::Below) => {
-                let score = self.scores[0] - beyond(self.knots[0], value, self.ends.0);
-                self.ends.0 * self.drawn_in(-score, -self.scores[0]).1
-            }
-            Some(Piece::Above) => {
-                let last = self.knots.len() - 1;
-                let score = self.scores[last] + beyond(value, self.knots[last], self.ends.1);
-                self.ends.1 * self.drawn_in(score, self.scores[last]).1
-            }
+            Some(Piece::Below) => self.ends.0 * self.below(value).1,
+            Some(Piece::Above) => self.ends.1 * self.above(value).1,
             Some(Piece::Inside(k)) => self.secant(k, k + 1),
         }
     }
 
-    /// What a score beyond an end whose score is `end` becomes, and the slope of that: itself up to the
-    /// larger of ten and the end, s, and s (1 + ln(score/s)) from there on.
+    /// The score of a value below the first knot, with the sign turned, and its slope over that at the knot.
+    fn below(&self, value: f64) -> (f64, f64) {
+        let away = beyond(self.knots[0], value, self.ends.0);
+        self.continued(-self.scores[0], away, self.bends.0)
+    }
+
+    /// The same above the last knot.
+    fn above(&self, value: f64) -> (f64, f64) {
+        let last = self.knots.len() - 1;
+        let away = beyond(value, self.knots[last], self.ends.1);
+        self.continued(self.scores[last], away, self.bends.1)
+    }
+
+    /// The score `away` beyond an end, where a straight line would have it, and its slope over the line's:
+    /// end + ln(1 + bend·away)/bend, and from the larger of ten and the end on, s, s (1 + ln(score/s)).
+    fn continued(&self, end: f64, away: f64, bend: f64) -> (f64, f64) {
+        let (away, fall) = if bend > 0.0 {
+            ((bend * away).ln_1p() / bend, 1.0 / (1.0 + bend * away))
+        } else {
+            (away, 1.0)
+        };
+        let (score, slope) = self.drawn_in(end + away, end);
+        (score, fall * slope)
+    }
+
     fn drawn_in(&self, score: f64, end: f64) -> (f64, f64) {
         let from = end.max(DRAWN_IN_FROM);
         if self.drawn_in && score > from {
@@ -164,13 +218,19 @@ impl ColumnMap {
         let rising = |values: &[f64]| values.windows(2).all(|pair| pair[0] < pair[1]);
         let finite = self.knots.iter().chain(&self.scores).all(|v| v.is_finite());
         let ends = [self.ends.0, self.ends.1].iter().all(|s| s.is_finite() && *s >= 0.0);
+        let bends = [self.bends.0, self.bends.1].iter().all(|b| b.is_finite() && *b >= 0.0);
         let sizes = !self.knots.is_empty() && self.knots.len() == self.scores.len();
-        sizes && finite && ends && rising(&self.knots) && rising(&self.scores)
+        sizes && finite && ends && bends && rising(&self.knots) && rising(&self.scores)
     }
 
     /// Every number of the map.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
-        self.knots.iter().chain(&self.scores).copied().chain([self.ends.0, self.ends.1])
+        self.knots.iter().chain(&self.scores).copied().chain([
+            self.ends.0,
+            self.ends.1,
+            self.bends.0,
+            self.bends.1,
+        ])
     }
 }
 
@@ -198,6 +258,7 @@ pub(super) fn evenly(count: usize, most: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use crate::scale::ranks::of;
+    use statrs::distribution::ContinuousCDF;
 
     #[test]
     fn the_map_is_monotone_and_continuous_and_has_the_slope_it_says() {
@@ -223,6 +284,25 @@ mod tests {
                 assert!((slope - difference).abs() <= 1e-4 * slope, "{at}: {slope}, {difference}");
             }
         }
+    }
+
+    #[test]
+    fn maps_go_on_as_the_tails_of_their_columns_do() {
+        let normal = statrs::distribution::Normal::standard();
+        let scores: Vec<f64> =
+            (1..1000).map(|i| normal.inverse_cdf(f64::from(i) / 1000.0)).collect();
+        let end = scores[998];
+        // A log-normal column goes on as a logarithm, a normal one as a straight line.
+        let map = of(scores.iter().map(|z| z.exp()).collect());
+        for times in [2.0_f64, 5.0, 20.0] {
+            let (score, truth) = (map.apply((end.exp()) * times), end + times.ln());
+            assert!((score - truth).abs() < 0.6 * times.ln() + 0.1, "{times}: {score}, {truth}");
+        }
+        assert!(map.bends.0 == 0.0, "{:?}", map.bends);
+        let map = of(scores.clone());
+        assert!((map.apply(6.0) - 6.0).abs() < 0.5 && map.bends.1 < 0.1, "{:?}", map.bends);
+        let uniform = of((0..1000).map(f64::from).collect());
+        assert_eq!(uniform.bends, (0.0, 0.0));
     }
 
     #[test]
