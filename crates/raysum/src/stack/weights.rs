@@ -82,7 +82,9 @@ pub(super) fn of_densities(logs: &[Vec<f64>]) -> Vec<f64> {
     let densities: Vec<Vec<f64>> = (0..rows)
         .map(|i| {
             let largest = largest(i);
-            logs.iter().map(|of| (of[i] - largest).exp()).collect()
+            // A row that is impossible for all says nothing.
+            let density = |log: f64| if largest.is_finite() { (log - largest).exp() } else { 1.0 };
+            logs.iter().map(|of| density(of[i])).collect()
         })
         .collect();
     let mut w = vec![1.0 / members as f64; members];
@@ -193,6 +195,15 @@ mod tests {
         assert!(one > all + 0.03, "{all} {one}");
         let (all, one) = (straight(20_000, [true; 3]), straight(20_000, [false, true, true]));
         assert!((one - all).abs() < 1e-3, "{all} {one}");
+    }
+
+    #[test]
+    fn rows_that_are_impossible_for_all_say_nothing() {
+        let impossible = f64::NEG_INFINITY;
+        assert_eq!(of_densities(&[vec![impossible, -1.0]]), [1.0]);
+        let w =
+            of_densities(&[vec![impossible, 0.0, 0.0], vec![impossible, impossible, impossible]]);
+        assert!(w[0] > 0.8 && (w[0] + w[1] - 1.0).abs() < 1e-9, "{w:?}");
     }
 
     #[test]
