@@ -128,8 +128,8 @@ pub struct HeldOut {
 /// A fitted model with calibrated intervals: one model, or a mixture of several.
 ///
 /// The mean is that of the members by mixing weights of least squares; the distribution is their
-/// mixture by mixing weights of the highest log score, moved to that mean if this pays. All of it was
-/// learned from predictions of rows that the members had not seen.
+/// mixture by mixing weights of the highest log score, moved to that mean unless its own mean is as good.
+/// All of it was learned from predictions of rows that the members had not seen.
 #[derive(Clone, Debug)]
 pub struct Stack {
     /// One at least. Names of columns, schema and target are those of the first.

@@ -22,6 +22,8 @@ const NOT_CONSTANT: (f64, f64) = (3.0, 0.1);
 /// better by more than this share of the mean squared error, and where it is not.
 const CLEAR_GAIN: f64 = 0.01;
 const BETTER: (f64, f64) = (1.5, 2.0);
+/// How much larger the mean squared error of the distribution's own mean may be.
+const AS_GOOD: f64 = 1.002;
 /// Standard errors by which ridge regression must be better than a constant to be a trend.
 const LINE: f64 = 1.0;
 /// Errors of all members that are larger than this, in medians of those of the first member, count less for
@@ -94,7 +96,7 @@ impl Mix {
         };
         if has_line && mix.members.len() > 1 && mix.is_a_line(blocks) {
             let line = Self::of_members(blocks, &straight, &row_weights, calibrate)?;
-            mix.take_mean_of(&line, blocks)?;
+            mix.take_mean_of(&line);
         }
         mix.learn_curve(blocks, calibrate)?;
         Ok(mix)
@@ -113,7 +115,7 @@ impl Mix {
     ///
     /// Where ridge regression predicts as well as any mixture, there is nothing but a straight line to
     /// be seen, and beyond the rows it is the straight line that goes on as they do.
-    fn take_mean_of(&mut self, line: &Self, blocks: &[&HeldBlock]) -> Result<()> {
+    fn take_mean_of(&mut self, line: &Self) {
         self.members.iter_mut().for_each(|(_, share)| share.mean = 0.0);
         for (m, of_line) in &line.members {
             match self.members.iter_mut().find(|(own, _)| own == m) {
@@ -130,16 +132,32 @@ impl Mix {
             share.mean /= mean;
             share.spread /= spread;
         }
-        self.settle_shift(blocks)
+        self.shifted = self.members.len() > 1;
     }
 
-    /// Moves the distribution to the mean if that improves the log score.
+    /// Moves the distribution to the mean, or the mean to that of the distribution: to people they are one.
+    /// The distribution stays where this improves the log score, and its mean is about as good.
     fn settle_shift(&mut self, blocks: &[&HeldBlock]) -> Result<()> {
         self.shifted = false;
-        if self.members.len() > 1 {
-            let shifted = Self { shifted: true, ..self.clone() };
-            self.shifted = shifted.log_score(blocks)? >= self.log_score(blocks)?;
+        if self.members.len() < 2 {
+            return Ok(());
         }
+        let shifted = Self { shifted: true, ..self.clone() };
+        let mut own = self.clone();
+        own.members.iter_mut().for_each(|(_, share)| share.mean = share.spread);
+        let mean = |mix: &Self| {
+            let members = mix.members.clone();
+            move |block: &HeldBlock| {
+                let parts =
+                    members.iter().map(|(m, share)| (share.mean, &block.predictions[*m].mean));
+                let parts: Vec<_> = parts.collect();
+                let at = |i| parts.iter().map(|(weight, mean)| weight * mean[i]).sum();
+                (0..block.y.len()).map(at).collect()
+            }
+        };
+        let stays = shifted.log_score(blocks)? < own.log_score(blocks)?
+            && mean_square(blocks, mean(&own)) <= AS_GOOD * mean_square(blocks, mean(&shifted));
+        *self = if stays { own } else { shifted };
         Ok(())
     }
 
@@ -356,6 +374,13 @@ fn gain(
     let (n, gain) = (gains.len() as f64, gains.iter().sum::<f64>());
     let spread = gains.iter().map(|g| (g - gain / n).powi(2)).sum::<f64>().sqrt();
     (if spread > 0.0 { gain / spread } else { 0.0 }, gain / others.iter().sum::<f64>())
+}
+
+/// The mean squared error of some means, in a unit of its own.
+fn mean_square(blocks: &[&HeldBlock], means: impl Fn(&HeldBlock) -> Vec<f64>) -> f64 {
+    let weights = blocks.iter().flat_map(|block| &block.weights);
+    let errors = errors_of(blocks, means);
+    errors.iter().zip(weights).map(|(error, weight)| weight * error * error).sum()
 }
 
 /// The gain of one member over another.

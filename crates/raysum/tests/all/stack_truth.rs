@@ -105,6 +105,34 @@ fn a_typo_in_a_column_spoils_little() {
 }
 
 #[test]
+fn products_of_skewed_columns_go_on_beyond_the_rows() {
+    let skewed = |seed| {
+        let (mut x, y) = rows(150, 3, seed, |x, noise| (x[0] + x[1] + 0.1 * noise).exp());
+        x.as_mut_slice().iter_mut().for_each(|value| *value = value.exp());
+        (x, y)
+    };
+    let stack = auto(Effort::Normal, &skewed(3));
+    let (x, y) = skewed(4);
+    let p = stack.predict(&x).unwrap();
+    assert!(rmse(&y, &p.mean) < 0.5 * spread(&y), "{} {}", rmse(&y, &p.mean), spread(&y));
+    // The mean lies inside its own interval.
+    let (lower, upper) = p.interval(0.95).unwrap();
+    let outside = (0..150).filter(|i| !(lower[*i]..=upper[*i]).contains(&p.mean[*i])).count();
+    assert!(outside <= 2, "{outside}");
+    // Twice as far as any row, and four times.
+    let most = (0..150).map(|i| skewed(3).0[(i, 0)]).fold(0.0, f64::max);
+    for times in [2.0, 4.0] {
+        let far = Matrix::from_fn(1, 3, |_, j| if j == 0 { times * most } else { 1.0 });
+        let mean = stack.predict_mean(&far).unwrap()[0];
+        assert!(
+            (0.3..3.0).contains(&(mean / (times * most))),
+            "{times}: {mean}, not {}",
+            times * most
+        );
+    }
+}
+
+#[test]
 fn two_levels_have_intervals_of_their_size() {
     let target = |x: &[f64], noise: f64| f64::from(u8::from(x[0] + 0.5 * noise > 1.8));
     let train = rows(80, 4, 6, target);
