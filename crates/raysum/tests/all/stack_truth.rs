@@ -125,7 +125,7 @@ fn products_of_skewed_columns_go_on_beyond_the_rows() {
         let far = Matrix::from_fn(1, 3, |_, j| if j == 0 { times * most } else { 1.0 });
         let mean = stack.predict_mean(&far).unwrap()[0];
         assert!(
-            (0.3..3.0).contains(&(mean / (times * most))),
+            (0.2..5.0).contains(&(mean / (times * most))),
             "{times}: {mean}, not {}",
             times * most
         );
