@@ -6,6 +6,8 @@ use crate::text;
 use raysum::stack::HeldOut;
 use raysum::{Scores, Stack};
 
+/// Share of a constant's error above which something is wrong.
+const WORSE: f64 = 1.3;
 /// Share of a constant's error above which a prediction is hardly better than a constant.
 const HARDLY_BETTER: f64 = 0.97;
 /// The share of observations that 95 % intervals should hold.
@@ -93,7 +95,12 @@ fn of_scores(
     }
     let share = explained(scores, constant);
     let poor = scores.rmse.is_nan() || scores.rmse > HARDLY_BETTER * constant.rmse;
-    let headline = if poor {
+    let headline = if scores.rmse > WORSE * constant.rmse {
+        format!(
+            "Do not rely on these predictions: they are worse than the mean of {target}. Look for values far from \
+             all others."
+        )
+    } else if poor {
         format!(
             "Do not rely on these predictions: they are hardly better than the mean of {target}."
         )

@@ -63,10 +63,11 @@ impl TextFeature {
             };
             notes.push(Note::Caution(format!(
                 "{place}: {} different texts become {most} categories: the {} most frequent{among}, \
-                 and one for all others ({rest} of {})",
+                 and one for all others ({rest} of {}); {}",
                 texts.count(),
                 most - 1,
                 count(present, "row"),
+                stats.origin_of(column).audience.keep_categories(),
             )));
         }
         let share = |size: usize| size as f64 / present as f64;

@@ -36,6 +36,14 @@ impl Audience {
         }
     }
 
+    /// How to keep more categories of a text column.
+    pub(crate) fn keep_categories(self) -> &'static str {
+        match self {
+            Self::CommandLine => "use --categories N to keep more",
+            Self::Python => "use categories=N to keep more",
+        }
+    }
+
     /// How to leave out rows without a target, weight or noise, which cannot be filled in.
     pub(crate) fn drop_rows(self) -> &'static str {
         match self {

@@ -249,6 +249,6 @@ fn rare_texts_are_one_category() {
     folder.write("many.csv", many.csv());
     let run = folder.run("fit many.csv -t y -m gam --held-out no --max-evaluations 2").succeeded();
     let note = "149 different texts become 100 categories: the 99 most frequent, and one for all \
-                others (50 of 150 rows)";
+                others (50 of 150 rows); use --categories N to keep more";
     assert!(run.stderr.contains(note), "{run:?}");
 }
