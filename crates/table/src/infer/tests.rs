@@ -360,7 +360,7 @@ fn the_most_frequent_texts_are_categories() {
         notes,
         [
             "t.csv, column 'x': 6 different texts become 4 categories: the 3 most frequent, and \
-             one for all others (4 of 11 rows)",
+             one for all others (4 of 11 rows); use --categories N to keep more",
             "t.csv: taken as categories: 'x' (4 categories)",
         ]
     );
@@ -386,6 +386,6 @@ fn texts_without_end_become_categories_of_the_first() {
     assert_eq!(
         notes[0],
         "t.csv, column 'x': more than 10000 different texts become 3 categories: the 2 most \
-         frequent of the first 10000, and one for all others (16096 of 16100 rows)"
+         frequent of the first 10000, and one for all others (16096 of 16100 rows); use --categories N to keep more"
     );
 }
