@@ -135,8 +135,8 @@ impl Mix {
         self.shifted = self.members.len() > 1;
     }
 
-    /// Moves the distribution to the mean, or the mean to that of the distribution: to people they are one.
-    /// The distribution stays where this improves the log score, and its mean is about as good.
+    /// Moves the distribution to the mean, or the mean to that of the distribution, so that they agree. The
+    /// distribution stays where its log score is better, and its own mean is as good.
     fn settle_shift(&mut self, blocks: &[&HeldBlock]) -> Result<()> {
         self.shifted = false;
         if self.members.len() < 2 {
@@ -145,18 +145,8 @@ impl Mix {
         let shifted = Self { shifted: true, ..self.clone() };
         let mut own = self.clone();
         own.members.iter_mut().for_each(|(_, share)| share.mean = share.spread);
-        let mean = |mix: &Self| {
-            let members = mix.members.clone();
-            move |block: &HeldBlock| {
-                let parts =
-                    members.iter().map(|(m, share)| (share.mean, &block.predictions[*m].mean));
-                let parts: Vec<_> = parts.collect();
-                let at = |i| parts.iter().map(|(weight, mean)| weight * mean[i]).sum();
-                (0..block.y.len()).map(at).collect()
-            }
-        };
         let stays = shifted.log_score(blocks)? < own.log_score(blocks)?
-            && mean_square(blocks, mean(&own)) <= AS_GOOD * mean_square(blocks, mean(&shifted));
+            && own.mean_square(blocks) <= AS_GOOD * shifted.mean_square(blocks);
         *self = if stays { own } else { shifted };
         Ok(())
     }
@@ -215,6 +205,13 @@ impl Mix {
             total += logs.into_iter().sum::<f64>();
         }
         Ok(total)
+    }
+
+    /// The mean squared error, in a unit of its own.
+    fn mean_square(&self, blocks: &[&HeldBlock]) -> f64 {
+        let errors = errors_of(blocks, |block| self.prediction(&block.predictions).mean);
+        let weights = blocks.iter().flat_map(|block| &block.weights);
+        errors.iter().zip(weights).map(|(error, weight)| weight * error * error).sum()
     }
 
     /// The prediction of the stack, from those of all members, of which it has some.
@@ -374,13 +371,6 @@ fn gain(
     let (n, gain) = (gains.len() as f64, gains.iter().sum::<f64>());
     let spread = gains.iter().map(|g| (g - gain / n).powi(2)).sum::<f64>().sqrt();
     (if spread > 0.0 { gain / spread } else { 0.0 }, gain / others.iter().sum::<f64>())
-}
-
-/// The mean squared error of some means, in a unit of its own.
-fn mean_square(blocks: &[&HeldBlock], means: impl Fn(&HeldBlock) -> Vec<f64>) -> f64 {
-    let weights = blocks.iter().flat_map(|block| &block.weights);
-    let errors = errors_of(blocks, means);
-    errors.iter().zip(weights).map(|(error, weight)| weight * error * error).sum()
 }
 
 /// The gain of one member over another.

@@ -44,7 +44,7 @@ pub(super) fn of_two(errors: &[Vec<f64>], row_weights: &[f64]) -> Vec<f64> {
         with += weight * b * (b - a);
         gap += weight * (b - a) * (b - a);
     }
-    let first = if gap > 0.0 { (with / gap).max(0.0).min(1.0) } else { 0.5 };
+    let first = if gap > 0.0 { (with / gap).clamp(0.0, 1.0) } else { 0.5 };
     vec![first, 1.0 - first]
 }
 
