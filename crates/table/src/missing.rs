@@ -44,9 +44,10 @@ pub(crate) fn keep_rows(
     // Labels cannot be filled in.
     let lacking = |row: usize| labels.iter().filter(|c| c.cells.is_missing(row)).count();
     let audience = chunk.origin.audience;
-    let advice = match gaps.iter().all(|gaps| *gaps == 0) {
-        true => audience.drop_rows(),
-        false => audience.allow_missing(fitting),
+    let advice = if gaps.iter().all(|gaps| *gaps == 0) {
+        audience.drop_rows()
+    } else {
+        audience.allow_missing(fitting)
     };
     if missing == Missing::Error {
         let all = gaps.iter().enumerate().map(|(row, gaps)| gaps + lacking(row));
