@@ -46,7 +46,7 @@ fn exact(value: f64) -> String {
 fn far(sorted: &[f64]) -> Option<(Vec<f64>, (f64, f64))> {
     let (mut first, mut last) = (0, sorted.len() - 1);
     for _ in 0..MOST_FAR {
-        if last - first + 1 <= LEAST_ROWS {
+        if last - first < LEAST_ROWS {
             return None;
         }
         // The end with the larger gap to its neighbour; halves, because huge values overflow.
