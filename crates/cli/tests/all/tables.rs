@@ -133,7 +133,7 @@ fn arrays_are_tables() {
         .failed(1, "t.npy, row 5, column '0': the value is missing (and 1 more cell in 1 row)");
     folder
         .run("fit x.npy --y y.npy --columns 1")
-        .failed(1, "y.npy, row 10, column 'y': the value is missing; use --missing indicate,");
+        .failed(1, "y.npy, row 10, column 'y': the value is missing; use --missing drop to leave");
     for missing in ["drop", "mean"] {
         let options = format!("-m gam --held-out no --missing {missing}");
         let fits = ["t.csv -t -1", "t.npy -t -1", "x.npy --y y.npy"];
