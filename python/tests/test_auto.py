@@ -98,7 +98,7 @@ class TestWhatIsFitted:
         gp = AutoGPRegressor(effort="quick", verbose=2).fit(X[:30], y[:30])
         lines = capfd.readouterr().err.splitlines()
         assert len(lines) == len(gp.history_)
-        assert all(line.startswith("fit ") and " of 12" in line for line in lines)
+        assert all(line.startswith("fit ") and " of 18" in line for line in lines)
         gp.set_params(verbose=1).fit(X[:30], y[:30])
         assert "100%" in capfd.readouterr().err
 
