@@ -3,12 +3,8 @@
 use crate::style;
 use raysum::stack::HeldOut;
 use raysum::{Scores, Stack};
+use raysum_report::{HARDLY_BETTER, WORSE};
 use serde_json::{Value, json};
-
-/// Share of a constant's error above which something is wrong.
-const WORSE: f64 = 1.3;
-/// Share of a constant's error above which a prediction is hardly better than a constant.
-const HARDLY_BETTER: f64 = 0.97;
 
 /// The scores beside those of a constant and of ridge regression.
 pub(crate) fn table(found: &HeldOut) -> String {

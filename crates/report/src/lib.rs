@@ -19,6 +19,7 @@ mod verdict;
 
 pub use card::card;
 pub use page::page;
+pub use verdict::{HARDLY_BETTER, WORSE};
 
 use raysum::{MatrixRef, Stack};
 

@@ -7,9 +7,9 @@ use raysum::stack::HeldOut;
 use raysum::{Scores, Stack};
 
 /// Share of a constant's error above which something is wrong.
-const WORSE: f64 = 1.3;
+pub const WORSE: f64 = 1.3;
 /// Share of a constant's error above which a prediction is hardly better than a constant.
-const HARDLY_BETTER: f64 = 0.97;
+pub const HARDLY_BETTER: f64 = 0.97;
 /// The share of observations that 95 % intervals should hold.
 const LEVEL: f64 = 0.95;
 
