@@ -95,12 +95,7 @@ impl ColumnMap {
     /// The slope at each end: the mean over its tail, or what it has fallen to at the end.
     fn end_slopes(&self) -> (f64, f64) {
         let last = self.knots.len() - 1;
-        let normal = Normal::standard();
-        let tail = |share: f64| {
-            let score = normal.inverse_cdf(share);
-            self.scores.partition_point(|s| *s < score).clamp(0, last)
-        };
-        let (low, high) = (tail(TAIL).max(1), tail(1.0 - TAIL).min(last - 1));
+        let (low, high) = (self.knot_at(TAIL).max(1), self.knot_at(1.0 - TAIL).min(last - 1));
         let slope = |a: usize, b: usize, bend: f64| {
             let fall = bend * (self.scores[b] - self.scores[a]);
             let fallen = if fall > 0.0 { -(-fall).exp_m1() / fall } else { 1.0 };
@@ -113,10 +108,6 @@ impl ColumnMap {
     /// logarithm of the slope from the inner rows of a half to the outer ones, over that of the score.
     fn end_bends(&self, rows: f64) -> (f64, f64) {
         let last = self.knots.len() - 1;
-        let at = |share: f64| {
-            let score = Normal::standard().inverse_cdf(share);
-            self.scores.partition_point(|s| *s < score).min(last)
-        };
         let bend = |end: usize, outer: usize, middle: usize| {
             if end == outer || outer == middle {
                 return 0.0;
@@ -128,9 +119,15 @@ impl ColumnMap {
             let bend = (fall - chance) / apart;
             if bend.is_finite() { bend.clamp(0.0, MOST_BENT) } else { 0.0 }
         };
-        let low = bend(0, at(OUTER), at(0.5));
-        let high = bend(last, at(1.0 - OUTER), at(0.5));
+        let low = bend(0, self.knot_at(OUTER), self.knot_at(0.5));
+        let high = bend(last, self.knot_at(1.0 - OUTER), self.knot_at(0.5));
         (low, high)
+    }
+
+    /// The first knot at or above the normal score of this share of the rows, or the last one.
+    fn knot_at(&self, share: f64) -> usize {
+        let score = Normal::standard().inverse_cdf(share);
+        self.scores.partition_point(|s| *s < score).min(self.knots.len() - 1)
     }
 
     fn secant(&self, a: usize, b: usize) -> f64 {
@@ -193,6 +190,7 @@ impl ColumnMap {
         (score, fall * slope)
     }
 
+    /// What a score beyond an end becomes from there on, and the slope of that.
     fn drawn_in(&self, score: f64, end: f64) -> (f64, f64) {
         let from = end.max(DRAWN_IN_FROM);
         if self.drawn_in && score > from {
