@@ -66,8 +66,9 @@ class ProjectedAdditiveGPRegressor(
         kernel, one length-scale), "rbf-ard", "imq-ard", "matern12-ard", "matern32-ard",
         "matern52-ard", "laplace-ard" (a length-scale per column), "dpa-ard-ski" and "rpa-1-ski"; or
         a sum of them, such as "linear+gam:matern52+dpa-ard", whose terms have variances and
-        length-scales of their own, and behind a colon a kernel of their own. The parameters below
-        change parts of a model that is no sum; None keeps that of the model.
+        length-scales of their own, and behind a colon a kernel or degrees of their own, as in
+        "gam:matern52+dpa-ard:40x1" ("dpa-ard" has 80 to 100 directions in a sum). The parameters
+        below change parts of a model that is no sum; None keeps that of the model.
     n_projections : int or "d", default=None
         Number of one-dimensional projections; "d" for as many as there are columns.
     degrees : str or list of int, default=None

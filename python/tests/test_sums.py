@@ -18,19 +18,19 @@ Y = 3 * X[:, 0] + np.sin(2 * X[:, 1]) + 0.5 * X[:, 1] * X[:, 2] + 0.1 * RNG.norm
 
 @pytest.fixture(scope="module")
 def fitted():
-    return plain("linear+gam:matern52+dpa-ard").fit(X, Y)
+    return plain("linear+gam:matern52+dpa-ard:8x1").fit(X, Y)
 
 
 def test_the_terms_of_a_sum_are_there(fitted):
     linear, gam, dpa = fitted.terms_
-    assert [term.name for term in fitted.terms_] == ["linear", "gam:matern52", "dpa-ard"]
+    assert [term.name for term in fitted.terms_] == ["linear", "gam:matern52", "dpa-ard:8x1"]
     assert [term.kernel for term in fitted.terms_] == ["linear", "matern52", "rbf"]
     assert len(linear.length_scales) == 0 and len(gam.length_scales) == 3
-    assert len(fitted.degrees_) == 3 + 3 + 20 and fitted.directions_.shape == (26, 3)
+    assert len(fitted.degrees_) == 3 + 3 + 8 and fitted.directions_.shape == (14, 3)
     variances = np.concatenate([term.variances for term in fitted.terms_])
     np.testing.assert_allclose(fitted.scale_, variances.sum())
     np.testing.assert_allclose(fitted.weights_, variances / variances.sum())
-    assert len(dpa.variances) == 20
+    assert len(dpa.variances) == 8
 
 
 def test_components_add_up_and_curves_are_drawn(fitted):
@@ -46,7 +46,7 @@ def test_components_add_up_and_curves_are_drawn(fitted):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"model": "linear+gam:matern52+dpa-ard"},
+        {"model": "linear+gam:matern52+dpa-ard:8x1"},
         {"model": "linear+matern32", "columns_scale": "ranks", "length_scale_prior": "flat"},
         {"model": "rbf", "ard": True},
     ],
@@ -110,7 +110,9 @@ def test_cuts_find_steps():
         ({"model": "gam+svm"}, "unknown model 'svm'"),
         ({"model": "gam+"}, "is empty"),
         ({"model": "gam:spline"}, "unknown kernel 'spline'"),
-        ({"model": "linear:rbf"}, "has no kernel to choose"),
+        ({"model": "linear:rbf"}, "has no kernel and no degrees"),
+        ({"model": "gam:80"}, "'80' does not describe degrees"),
+        ({"model": "gam:rbf:imq"}, "'gam:rbf:imq' has two kernels"),
         ({"model": "linear+gam", "kernel": "imq"}, "the model is a sum of terms"),
         ({"model": "linear+gam", "n_projections": 3}, "the model is a sum of terms"),
         ({"model": "linear", "ard": True}, "the linear model has no kernel"),

@@ -367,7 +367,7 @@ fn models_help() -> String {
         text += &format!("  {name:<12} {words}\n");
     }
     text + "Models joined by + are the terms of a sum, each with its own variance and length-scales; \
-            behind a\ncolon a term has another kernel: linear+gam:matern52.\n"
+            behind a\ncolon a term has another kernel, or other degrees: linear+gam:matern52+dpa-ard:40x1.\n"
 }
 
 #[cfg(test)]

@@ -17,12 +17,20 @@ use crate::project::Directions;
 const PAPER_NOISE: f64 = 1e-4;
 const LEAST_NOISE: f64 = 1e-7;
 
+/// The directions of `dpa-ard` as a term of a sum. Other terms have the straight lines and the
+/// functions of single columns there, and interactions are left, which take more directions: with 80
+/// in place of 20 the error of `linear+gam+dpa-ard` is lower on nearly every table that was tried
+/// (`bench/README.md`).
+const DIRECTIONS_IN_SUM: &str = "80..100x1";
+
 /// A term with a name.
 #[derive(Clone, Copy)]
 struct Preset {
     name: &'static str,
     kernel: Shape,
     degrees: &'static str,
+    /// Its degrees as one of several terms.
+    degrees_in_sum: &'static str,
     directions: Directions,
     length_scales: LengthScales,
     engine: EngineChoice,
@@ -40,7 +48,17 @@ impl Preset {
         about: &'static str,
     ) -> Self {
         let (kernel, engine) = (Shape::Stationary(SubKernel::Rbf), EngineChoice::Auto);
-        Self { name, kernel, degrees, directions, length_scales, engine, paper: true, about }
+        Self {
+            name,
+            kernel,
+            degrees,
+            degrees_in_sum: degrees,
+            directions,
+            length_scales,
+            engine,
+            paper: true,
+            about,
+        }
     }
 
     /// All columns in one kernel: beyond the paper, which has `rbf-ard` and `imq-ard`.
@@ -63,12 +81,12 @@ impl Preset {
         Self { kernel: Shape::Stationary(kernel), ..self }
     }
 
-    fn term(self) -> Result<Term> {
+    fn term(self, in_sum: bool) -> Result<Term> {
         let Self { kernel, directions, length_scales, .. } = self;
         let learned = [LengthScales::Projections, LengthScales::Directions];
         Ok(Term {
             kernel,
-            degrees: self.degrees.parse()?,
+            degrees: if in_sum { self.degrees_in_sum } else { self.degrees }.parse()?,
             directions,
             length_scales,
             learn_weights: learned.contains(&length_scales),
@@ -80,13 +98,16 @@ const PRESETS: [Preset; 24] = {
     use Directions::{Axes, Diverse, Gaussian};
     use LengthScales::{Columns, Common, Projections};
     use SubKernel::{Imq, Laplace, Matern12, Matern32, Matern52, Rbf};
-    let dpa_ard = Preset::new(
-        "dpa-ard",
-        "20..100x1",
-        Diverse,
-        Columns,
-        "20 to 100 diverse directions, one per column, and a length-scale per column",
-    );
+    let dpa_ard = Preset {
+        degrees_in_sum: DIRECTIONS_IN_SUM,
+        ..Preset::new(
+            "dpa-ard",
+            "20..100x1",
+            Diverse,
+            Columns,
+            "20 to 100 diverse directions, one per column (80 or more in a sum), and a length-scale per column",
+        )
+    };
     let rpa_1 = Preset::new(
         "rpa-1",
         "20x1",
@@ -175,37 +196,66 @@ const PRESETS: [Preset; 24] = {
     ]
 };
 
-/// A preset by its name, and behind a colon the kernel that it takes in place of its own.
-fn find(text: &str) -> Result<Preset> {
-    let (name, kernel) = match text.split_once(':') {
-        Some((name, kernel)) => (name, Some(kernel)),
-        None => (text, None),
-    };
-    let preset: Preset = named::find("model", &PRESETS.map(|p| (p.name, p)), name)?;
-    match kernel {
-        Some(_) if preset.kernel == Shape::Linear => {
-            Err(TermError::KernelOfLinearTerm { term: text.into() }.into())
+/// A term as users write it: the name of a preset, and behind colons the kernel and the degrees that
+/// it takes in place of its own.
+struct WrittenTerm {
+    preset: Preset,
+    degrees: Option<Degrees>,
+}
+
+impl WrittenTerm {
+    fn read(text: &str) -> Result<Self> {
+        let mut parts = text.split(':').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let mut preset: Preset = named::find("model", &PRESETS.map(|p| (p.name, p)), name)?;
+        let (mut kernel, mut degrees) = (None, None);
+        for part in parts {
+            if preset.kernel == Shape::Linear {
+                return Err(TermError::LinearHasNoParts { term: text.into() }.into());
+            }
+            let (earlier, what) = if is_degrees(part) {
+                (degrees.replace(part.parse()?).is_some(), "two degrees")
+            } else {
+                (kernel.replace(part.parse()?).is_some(), "two kernels")
+            };
+            if earlier {
+                return Err(TermError::Twice { term: text.into(), what }.into());
+            }
         }
-        Some(kernel) => Ok(preset.with(kernel.parse()?)),
-        None => Ok(preset),
+        if let Some(kernel) = kernel {
+            preset = preset.with(kernel);
+        }
+        Ok(Self { preset, degrees })
     }
+
+    fn term(self, in_sum: bool) -> Result<Term> {
+        let term = self.preset.term(in_sum)?;
+        Ok(Term { degrees: self.degrees.unwrap_or(term.degrees), ..term })
+    }
+}
+
+/// Whether this part of a term is meant as degrees, such as `80x1` or `dx1`: no kernel has such a name.
+fn is_degrees(part: &str) -> bool {
+    part.starts_with(|first: char| first.is_ascii_digit()) || part.starts_with("dx")
 }
 
 impl Config {
     /// The configuration with this name: a preset, or several joined by `+`, which are the terms of
-    /// a sum. Behind a colon a term has a kernel of its own.
+    /// a sum. Behind a colon a term has a kernel of its own, or degrees.
     ///
     /// ```
     /// use raysum::Config;
-    /// assert_eq!(Config::preset("linear+gam:matern52+dpa-ard")?.terms.len(), 3);
+    /// let config = Config::preset("linear+gam:matern52+dpa-ard:40x1")?;
+    /// assert_eq!(config.terms[2].degrees.to_string(), "40x1");
     /// # Ok::<(), raysum::Error>(())
     /// ```
     pub fn preset(name: &str) -> Result<Self> {
         if name.split('+').any(|term| term.trim().is_empty()) {
             return Err(TermError::EmptyTerm { model: name.into() }.into());
         }
-        let terms = name.split('+').map(|term| find(term.trim()));
-        let presets = terms.collect::<Result<Vec<Preset>>>()?;
+        let written = name.split('+').map(|term| WrittenTerm::read(term.trim()));
+        let written = written.collect::<Result<Vec<WrittenTerm>>>()?;
+        let presets: Vec<Preset> = written.iter().map(|term| term.preset).collect();
         let paper = matches!(presets.as_slice(), [preset] if preset.paper);
         let engine = match presets.as_slice() {
             [preset] => preset.engine,
@@ -214,8 +264,9 @@ impl Config {
                 None => EngineChoice::Auto,
             },
         };
+        let in_sum = written.len() > 1;
         Ok(Self {
-            terms: presets.into_iter().map(Preset::term).collect::<Result<_>>()?,
+            terms: written.into_iter().map(|term| term.term(in_sum)).collect::<Result<_>>()?,
             prior: if paper { LengthScalePrior::Flat } else { LengthScalePrior::LogNormal },
             columns_scale: ColumnsScale::Standard,
             target_scale: TargetScale::None,
@@ -277,12 +328,32 @@ mod tests {
     }
 
     #[test]
+    fn a_term_has_its_own_kernel_and_degrees() {
+        let degrees = |name: &str| {
+            let terms = Config::preset(name).unwrap().terms;
+            terms.iter().map(|term| term.degrees.to_string()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(degrees("dpa-ard"), "20..100x1");
+        assert_eq!(degrees("linear+gam+dpa-ard"), "dx1 dx1 80..100x1");
+        assert_eq!(degrees("gam+dpa-ard:40x1:matern32"), "dx1 40x1");
+        assert_eq!(degrees("rpa-1:matern12:dx2+rpa-1"), "dx2 20x1");
+        let kernels = ["dpa-ard:40x1:matern32", "dpa-ard:matern32:40x1", "dpa-ard:matern32"];
+        for terms in kernels.map(|name| Config::preset(name).unwrap().terms) {
+            assert_eq!(terms[0].kernel, Shape::Stationary(SubKernel::Matern32));
+        }
+    }
+
+    #[test]
     fn terms_are_told_what_is_wrong_with_them() {
         for (name, expected) in [
             ("gam+svm", "unknown model 'svm'"),
             ("gam+", "a term of the model 'gam+' is empty"),
             ("gam:spline", "unknown kernel 'spline'"),
-            ("linear:rbf", "the term 'linear:rbf' has no kernel to choose"),
+            ("gam:80", "'80' does not describe degrees"),
+            ("gam:rbf:imq", "the term 'gam:rbf:imq' has two kernels; keep one"),
+            ("dpa-ard:4x1:rbf:8x1", "the term 'dpa-ard:4x1:rbf:8x1' has two degrees"),
+            ("linear:rbf", "the term 'linear:rbf' has no kernel"),
+            ("linear:4x1", "the term 'linear:4x1' has no kernel"),
             ("linear+dpa-ard-ski", "dpa-ard-ski is a model of its own"),
         ] {
             let e = Config::preset(name).unwrap_err().to_string();

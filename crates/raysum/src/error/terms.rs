@@ -16,11 +16,19 @@ pub enum TermError {
     /// Fixed length-scales where there is something to learn, or the other way round.
     #[error("length-scales are fixed in linear terms, and only there")]
     FixedScales,
-    /// A kernel for a linear term.
-    #[error("the term '{term}' has no kernel to choose; write 'linear'")]
-    KernelOfLinearTerm {
+    /// A kernel or degrees for a linear term.
+    #[error("the term '{term}' has no kernel and no degrees to choose; write 'linear'")]
+    LinearHasNoParts {
         /// The term as it was written.
         term: String,
+    },
+    /// A second kernel, or degrees a second time, for a term.
+    #[error("the term '{term}' has {what}; keep one of them")]
+    Twice {
+        /// The term as it was written.
+        term: String,
+        /// What there is two of, such as "two kernels".
+        what: &'static str,
     },
     /// A preset with an engine of its own, in a sum.
     #[error(
@@ -34,7 +42,8 @@ pub enum TermError {
     /// A setting of one term for a model that has several.
     #[error(
         "the model is a sum of terms, and kernel, degrees, directions, ard and learned weights or \
-         directions are those of one term; write a term's kernel behind it, as in gam:matern52"
+         directions are those of one term; write a term's kernel or degrees behind it, as in \
+         gam:matern52+dpa-ard:40x1"
     )]
     SumOfTerms,
     /// A setting of projections for the linear model.

@@ -61,7 +61,7 @@ fn models() -> Vec<(&'static str, Vec<Model>)> {
             ),
         ),
         ("ski", fit(ski, &data)),
-        ("sum", fit(few("linear+gam:matern52+dpa-ard", EngineChoice::Weight), &data)),
+        ("sum", fit(few("linear+gam:matern52+dpa-ard:20x1", EngineChoice::Weight), &data)),
         (
             "ranks",
             fit(
