@@ -32,6 +32,8 @@ const SHARD: &str = "part";
 const PROJECTIONS: &str = "projections";
 const POSTERIOR: &str = "posterior.";
 const NOISE: &str = "noise.";
+/// Behind the name of an array that a target does not have, though the first one has it.
+const ABSENT: &str = ".absent";
 
 /// The degrees of each term's sub-kernels; files of format 2 and 3 have those of their only term.
 #[derive(Clone, Serialize, Deserialize)]
@@ -267,11 +269,14 @@ fn single_models(path: &Path, stacks: Vec<Stack>) -> Result<Vec<Model>> {
     stacks.into_iter().map(model).collect()
 }
 
-/// The arrays of several targets; those shared with the first are stored once.
+/// The arrays of several targets; those shared with the first are stored once. An empty array says
+/// which of the first one's another target does not have.
 fn packed(mut targets: impl Iterator<Item = Vec<Tensor>>) -> Vec<Tensor> {
     let shared = targets.next().unwrap_or_default();
     let mut all = shared.clone();
     for (k, tensors) in targets.enumerate() {
+        let absent = shared.iter().filter(|first| tensors.iter().all(|t| t.name != first.name));
+        all.extend(absent.map(|t| Tensor::new(marked(k + 1, &t.name) + ABSENT, vec![0], vec![])));
         let own = tensors.into_iter().filter(|tensor| !shared.contains(tensor));
         all.extend(own.map(|t| Tensor { name: marked(k + 1, &t.name), ..t }));
     }
@@ -288,10 +293,12 @@ fn of_target(tensors: &[Tensor], k: usize) -> Vec<Tensor> {
         .map(|t| Tensor { name: t.name[mark.len()..].into(), ..t.clone() })
         .collect();
     for tensor in tensors.iter().filter(|t| !t.name.contains('/')) {
-        if all.iter().all(|own| own.name != tensor.name) {
+        let absent = format!("{}{ABSENT}", tensor.name);
+        if all.iter().all(|own| own.name != tensor.name && own.name != absent) {
             all.push(tensor.clone());
         }
     }
+    all.retain(|tensor| !tensor.name.ends_with(ABSENT));
     all
 }
 

@@ -1,9 +1,10 @@
 //! Noise that depends on the columns, on tables whose noise is known.
 
+use super::common::with;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use raysum::settings::{EngineChoice, Noise};
-use raysum::{Config, Dataset, Fit, Matrix, Model};
+use raysum::{Config, Dataset, Fit, Matrix, Model, Shard};
 
 /// Rows with noise whose standard deviation is `level` of the first column.
 fn table(n: usize, seed: u64, level: impl Fn(f64) -> f64) -> (Matrix, Vec<f64>) {
@@ -139,7 +140,42 @@ fn few_rows_several_targets_and_weights_are_fine() {
     let models = Fit::new(&config).run(&data).unwrap();
     assert!(models.len() == 2 && models[0].noise_varies());
     let message = Fit::new(&config).shared(true).run(&data).unwrap_err().to_string();
-    assert_eq!(message, "noise of rows is that of one target; fit several targets one by one");
+    assert_eq!(
+        message,
+        "the noise of rows belongs to one target: fit several targets one by one, with hyperparameters of their own"
+    );
+    // Files, and statistics of shards, know that the noise of one target varies and that of the other
+    // does not.
+    let calm: Vec<f64> = (0..300).map(|i| x[(i, 0)] + 0.01 * (i % 7) as f64).collect();
+    let both = Dataset::with_targets(&x, &[&y, &calm]).unwrap();
+    let few = x.gather(&[1, 2, 3]);
+    for engine in [EngineChoice::Dense, EngineChoice::Neighbors, EngineChoice::Weight] {
+        let config = with(config.clone(), |c| (c.engine, c.max_evaluations) = (engine, Some(15)));
+        let models = Fit::new(&config).run(&both).unwrap();
+        assert_eq!(models.iter().map(Model::noise_varies).collect::<Vec<_>>(), [true, false]);
+        let loaded = Model::from_bytes(&Model::to_bytes(&models).unwrap()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shards");
+        let shards: Vec<Shard> = models
+            .iter()
+            .enumerate()
+            .map(|(k, model)| {
+                let y = [both.targets()[k]].map(|y| &y[1..4]);
+                model.shard(&Dataset::with_targets(&few, &y).unwrap()).unwrap()
+            })
+            .collect();
+        Shard::save_all(&shards, &path).unwrap();
+        let read = Shard::load_all(&path).unwrap();
+        for (k, (model, again)) in models.iter().zip(&loaded).enumerate() {
+            assert_eq!(again.predict(&x).unwrap(), model.predict(&x).unwrap(), "{engine:?} {k}");
+            let merged = |shard: &Shard| {
+                let mut model = model.clone();
+                model.merge_repeated(std::slice::from_ref(shard)).unwrap();
+                model.predict(&x).unwrap()
+            };
+            assert_eq!(merged(&read[k]), merged(&shards[k]), "{engine:?} {k}");
+        }
+    }
     // A common factor of all weights changes nothing.
     let fit = |factor: f64| {
         let weights: Vec<f64> = (0..300).map(|i| factor * (1.0 + f64::from(i % 3))).collect();
