@@ -50,6 +50,8 @@ pub(super) fn choose(
     ahead: f64,
 ) -> Result<Freedom> {
     match (search.config.shrinkage, known) {
+        // There are no two that could differ.
+        _ if !parameters.is_shrinkable() => return Ok(Freedom::Free),
         // A fit on fewer rows may have needed shrinkage where this one does not.
         (Shrinkage::Auto, _) if needs_none(search.config, training, parameters) => {
             return Ok(Freedom::Free);
@@ -96,9 +98,7 @@ pub(super) fn choose(
 /// Whether no shrinkage is needed.
 fn needs_none(config: &Config, training: &Training<'_>, parameters: &Parameters) -> bool {
     // Adam follows the paper's recipe throughout.
-    !parameters.is_shrinkable()
-        || config.optimizer == Optimizer::Adam
-        || held_out::enough(training.len(), parameters.len())
+    config.optimizer == Optimizer::Adam || held_out::enough(training.len(), parameters.len())
 }
 
 /// Searches with this freedom, from one common length-scale on.

@@ -1,7 +1,7 @@
 //! Sums of terms, and columns on other scales, as a user of the library sees them.
 
 use super::common::{normals, with};
-use raysum::settings::{ColumnsScale, EngineChoice, Shrinkage, Term};
+use raysum::settings::{ColumnsScale, EngineChoice, Shrinkage};
 use raysum::{Config, Dataset, Fit, Matrix, Model};
 
 /// Rows of three columns, and a target with a trend, a wave and an interaction in it.
@@ -276,5 +276,23 @@ fn cuts_serve_targets_that_share_a_model() {
         let alone = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
         let same = alone.predict(&x).unwrap() == models[0].predict(&x).unwrap();
         assert_eq!(same, separate, "{slopes:?}");
+    }
+}
+
+#[test]
+fn shrinkage_has_no_effect_where_no_two_length_scales_could_differ() {
+    let (x, y) = table(60, 9);
+    let column = Matrix::from_fn(60, 1, |i, _| x[(i, 1)]);
+    let cases = [("linear", &x), ("rbf", &x), ("linear+matern32", &x), ("gam", &column)];
+    for (name, x) in cases {
+        let model = |shrinkage| {
+            let config = with(Config::preset(name).unwrap(), |c| c.shrinkage = shrinkage);
+            config.fit(&Dataset::new(x, &y).unwrap()).unwrap()
+        };
+        let free = model(Shrinkage::None);
+        for width in [0.0, 0.5] {
+            let shrunk = model(Shrinkage::Width(width));
+            assert_eq!(shrunk.hyperparameters(), free.hyperparameters(), "{name}, {width}");
+        }
     }
 }
