@@ -48,8 +48,14 @@ impl Calibration {
         };
         let nominal: Vec<f64> = shares.iter().map(|p| Normal::standard().inverse_cdf(*p)).collect();
         let mut actual: Vec<f64> = shares.iter().map(|p| quantile(*p)).collect();
-        for k in 1..actual.len() {
+        // Equal ones are moved apart from the middle on: observations that all equal their mean are
+        // inside of every interval.
+        let middle = actual.len() / 2;
+        for k in middle + 1..actual.len() {
             actual[k] = actual[k].max(actual[k - 1] + APART);
+        }
+        for k in (0..middle).rev() {
+            actual[k] = actual[k].min(actual[k + 1] - APART);
         }
         Self { nominal, actual }
     }
@@ -190,5 +196,10 @@ mod tests {
     fn equal_scores_are_no_obstacle() {
         let curve = Calibration::of_scores(&[1.0; 500]);
         assert!(curve.is_sound() && curve.apply(0.3).is_finite() && curve.undo(0.3).is_finite());
+        for count in [50, 500] {
+            let curve = Calibration::of_scores(&vec![0.0; count]);
+            assert!(curve.is_sound() && curve.apply(-0.7) < 0.0 && curve.apply(0.7) > 0.0);
+            assert!(curve.apply(0.0).abs() < 1e-12);
+        }
     }
 }
