@@ -127,7 +127,7 @@ impl BaselineLine<'_> {
             return self.transformed(&noise);
         }
         let (start, end) = (model.posterior.mean(self.from)[0], model.posterior.mean(self.to));
-        let total: Vec<f64> = end.iter().map(|end| (end - start) * unit).collect();
+        let total: Vec<f64> = end.iter().map(|end| finite((end - start) * unit)).collect();
         let exact = self.secants();
         let slopes = |_: f64, rows: &[usize], points: &Matrix| {
             let mut slopes = model.posterior.mean_slopes(points);
@@ -154,8 +154,10 @@ impl BaselineLine<'_> {
         let start = model.posterior.marginals(self.from);
         let end = model.posterior.marginals(self.to);
         let total = |i: usize| {
-            model.value(&end, i, self.factor, noise(i, 1.0))
-                - model.value(&start, 0, self.factor, noise(i, 0.0))
+            finite(
+                model.value(&end, i, self.factor, noise(i, 1.0))
+                    - model.value(&start, 0, self.factor, noise(i, 0.0)),
+            )
         };
         let slopes = |t: f64, rows: &[usize], points: &Matrix| {
             let views = &model.prior().kernel.views;
@@ -233,7 +235,7 @@ impl BaselineLine<'_> {
                             let gap = to[(row, c)] - from[c];
                             // A slope of 0 at a distance beyond all numbers is still 0.
                             let own = if *slope == 0.0 { 0.0 } else { slope * gap };
-                            *sum += weight / parts as f64 * own;
+                            *sum = finite(*sum + weight / parts as f64 * finite(own));
                         }
                     }
                 }
@@ -251,6 +253,11 @@ impl BaselineLine<'_> {
     }
 }
 
+/// Cut to the largest number there is.
+fn finite(value: f64) -> f64 {
+    value.clamp(f64::MIN, f64::MAX)
+}
+
 /// Shares what contributions leave over of a total in proportion to their sizes, or where all are 0 in
 /// proportion to the columns' distances from the baseline.
 fn share_rest(contributions: &mut [f64], total: f64, distance: impl Fn(usize) -> f64) {
@@ -259,8 +266,8 @@ fn share_rest(contributions: &mut [f64], total: f64, distance: impl Fn(usize) ->
     let far: f64 = (0..contributions.len()).map(&distance).sum();
     for (c, own) in contributions.iter_mut().enumerate() {
         let share = if size > 0.0 { own.abs() / size } else { distance(c) / far };
-        if share.is_finite() {
-            *own += rest * share;
+        if (rest * share).is_finite() {
+            *own = finite(*own + rest * share);
         }
     }
 }
