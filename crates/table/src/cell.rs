@@ -4,7 +4,8 @@ use crate::date::Orders;
 use crate::number::Spelling;
 
 /// Common markers of missing values; `nan` is read as a number first.
-const MISSING: [&str; 8] = ["", "na", "n/a", "null", "none", "?", "-", "."];
+const MISSING: [&str; 13] =
+    ["", "na", "n/a", "null", "none", "?", "-", ".", "#n/a", "#na", "<na>", "nat", "--"];
 
 /// The kind of a cell, in any notation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,10 +88,12 @@ mod tests {
 
     #[test]
     fn other_cells() {
-        for text in ["", "na", "NA", "N/A", "nan", "NaN", "-nan", "NULL", "None", "?", "-", "."] {
+        let of_people = ["", "na", "NA", "N/A", "NULL", "None", "?", "-", "--", "."];
+        let of_programs = ["nan", "NaN", "-nan", "#N/A", "#NA", "<NA>", "NaT"];
+        for text in of_people.into_iter().chain(of_programs) {
             assert_eq!(CellKind::of(text), CellKind::Missing, "{text}");
         }
-        for text in ["abc", "0x10", "1_000", "--", "..", "1.2.3", "−5", "e5", "yes"] {
+        for text in ["abc", "0x10", "1_000", "---", "..", "1.2.3", "−5", "e5", "yes"] {
             assert_eq!(CellKind::of(text), CellKind::Text, "{text}");
         }
         for text in ["1,5", "1 000", "$5", "3%"] {
