@@ -16,7 +16,7 @@ pub(crate) use suggest::SuggestArgs;
 
 use crate::program::ProgramArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use model::auto_or_preset;
+use model::{ModelList, auto_or_preset, model_list};
 use raysum::limits::{DEFAULT_CATEGORIES, MAX_CATEGORIES, MIN_CATEGORIES};
 use raysum::{Config, Effort, Intervals};
 use std::ffi::OsString;
@@ -108,8 +108,8 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) drop: Vec<String>,
 
-    /// Most categories of a text column. With more texts than that the most frequent ones are
-    /// categories of their own, and all others are one
+    /// Maximum number of categories of a text column. With more texts than that the most frequent ones
+    /// are categories of their own, and all others are one
     #[arg(
         long,
         value_name = "N",
@@ -137,9 +137,8 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "YES|NO", allow_hyphen_values = true)]
     pub(crate) header: Option<YesNo>,
 
-    /// What to do about missing values: stop, leave the row out, fill in the column's mean over the
-    /// training rows, or in a fit indicate them: fill in the mean, and add a column that is 1 where
-    /// the value was missing. Later tables may have gaps in these columns without any option
+    /// What to do about missing values. A model that was fitted with `indicate` takes gaps in the columns
+    /// that had some then, whatever is chosen here
     #[arg(long, value_enum, default_value = "error", allow_hyphen_values = true)]
     pub(crate) missing: MissingRule,
 
@@ -174,8 +173,8 @@ pub(crate) enum MissingRule {
     Drop,
     /// Fill in the column's mean over the training rows; rows without a target are left out.
     Mean,
-    /// The same, with a further column that is 1 where the cell is missing; a later table may have
-    /// gaps only where the training table had some.
+    /// In a fit, as mean, with a further column that is 1 where the cell is missing. In later tables, as
+    /// error.
     Indicate,
 }
 
@@ -213,9 +212,7 @@ pub(crate) struct OutputArgs {
 /// Yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum YesNo {
-    /// Yes.
     Yes,
-    /// No.
     No,
 }
 
@@ -309,10 +306,10 @@ pub(crate) struct EvaluateArgs {
 
     /// The models, separated by commas: auto, or those below
     #[arg(
-        long, short, default_value = AUTO, value_delimiter = ',', value_parser = auto_or_preset,
-        help_heading = "Model", allow_hyphen_values = true
+        long, short, default_value = AUTO, value_parser = model_list, help_heading = "Model",
+        allow_hyphen_values = true
     )]
-    pub(crate) model: Vec<String>,
+    pub(crate) model: Vec<ModelList>,
 
     /// How much auto tries: quick (one good model), normal or best
     #[arg(
@@ -367,7 +364,7 @@ fn models_help() -> String {
         text += &format!("  {name:<12} {words}\n");
     }
     text + "Models joined by + are the terms of a sum, each with its own variance and length-scales; \
-            behind a\ncolon a term has another kernel, or other degrees: linear+gam:matern52+dpa-ard:40x1.\n"
+            after a\ncolon a term has another kernel, or other degrees: linear+gam:matern52+dpa-ard:40x1.\n"
 }
 
 #[cfg(test)]

@@ -2,17 +2,30 @@
 
 use crate::style;
 use raysum::Model;
-use raysum::settings::{LengthScales, Noise};
+use raysum::settings::{ColumnsScale, LengthScales, Noise};
 
 /// The engine, for display.
 pub(crate) fn engine(model: &Model) -> String {
     match model.features() {
-        Some(p) => format!("{} engine with {p} features", model.engine()),
+        Some(p) => format!("{} engine with {}", model.engine(), style::counted(p, "feature")),
         None if model.keeps_rows() => {
             format!("{} engine; the model holds its training rows", model.engine())
         }
         None => format!("{} engine", model.engine()),
     }
+}
+
+/// Whether a model's scales consist of values of its columns, whatever its engine holds.
+pub(crate) fn holds_values(model: &Model) -> bool {
+    matches!(model.config().columns_scale, ColumnsScale::Ranks | ColumnsScale::Cuts)
+}
+
+/// The scale of the columns.
+pub(crate) fn columns_scale(model: &Model) -> String {
+    let name = model.config().columns_scale.name();
+    let of_values =
+        if holds_values(model) { "; the model holds values of its columns" } else { "" };
+    format!("{name}{of_values}")
 }
 
 /// The name of a term: as the user wrote it, or that of its kernel.

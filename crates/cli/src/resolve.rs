@@ -170,7 +170,8 @@ impl FitArgs {
 impl EvaluateArgs {
     pub(crate) fn resolve(&self) -> Result<EvaluateJob<'_>> {
         // Of several models the message has to say which.
-        let several = self.model.len() > 1;
+        let names: Vec<&String> = self.model.iter().flat_map(|list| &list.0).collect();
+        let several = names.len() > 1;
         let recipe = |name: &String| {
             // Among several models the effort is that of auto.
             let effort = self.effort.filter(|_| !several || name == AUTO);
@@ -178,7 +179,7 @@ impl EvaluateArgs {
             if several { recipe.context(name.clone()) } else { recipe }
         };
         let models: Result<Vec<(&str, Recipe)>> =
-            self.model.iter().map(|name| Ok((name.as_str(), recipe(name)?))).collect();
+            names.into_iter().map(|name| Ok((name.as_str(), recipe(name)?))).collect();
         Ok(EvaluateJob {
             models: models?,
             seed: self.settings.seed,

@@ -55,6 +55,11 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
+/// "1 row", "2 rows".
+pub(crate) fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

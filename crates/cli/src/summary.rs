@@ -9,9 +9,9 @@ const MOST_COLUMNS: usize = 8;
 
 pub(crate) fn text(stack: &Stack, model: &str, seconds: f64) -> String {
     let mut text = format!(
-        "{model} on {} rows × {} columns, target '{}', {}\n",
-        stack.rows(),
-        stack.columns(),
+        "{model} on {} × {}, target '{}', {}\n",
+        style::counted(stack.rows(), "row"),
+        style::counted(stack.columns(), "column"),
         escaped(stack.first().target_name().unwrap_or_default()),
         style::seconds(seconds),
     );

@@ -120,6 +120,8 @@ pub struct Dataset<'a> {
     x: MatrixRef<'a>,
     labels: Labels<&'a [f64]>,
     groups: Option<&'a [usize]>,
+    /// Whether each target is above 0 in all rows, those included that these are a part of.
+    above_zero: Vec<bool>,
 }
 
 impl<'a> Dataset<'a> {
@@ -171,7 +173,9 @@ impl<'a> Dataset<'a> {
                 return Err(Error::NotFiniteY { row, value: y[row] });
             }
         }
-        let mut data = Self { x, labels: Labels::of_targets(targets), groups: None };
+        let above_zero = targets.iter().map(|y| y.iter().all(|v| *v > 0.0)).collect();
+        let labels = Labels::of_targets(targets);
+        let mut data = Self { x, labels, groups: None, above_zero };
         if let Some(weights) = sample_weights {
             data = data.weighted(weights)?;
         }
@@ -214,6 +218,16 @@ impl<'a> Dataset<'a> {
         Ok(Self { groups: Some(groups), ..self })
     }
 
+    /// The same rows as a part of others, with what these say about columns and targets as a whole.
+    pub(crate) fn part_of(self, all: &Dataset<'a>) -> Self {
+        Self { groups: all.groups, above_zero: all.above_zero.clone(), ..self }
+    }
+
+    /// Whether each target is above 0 in all rows, those included that these are a part of.
+    pub(crate) fn above_zero(&self) -> &[bool] {
+        &self.above_zero
+    }
+
     /// The numbers of groups that columns belong to, if they were given.
     pub fn groups(&self) -> Option<&'a [usize]> {
         self.groups
@@ -235,7 +249,8 @@ impl<'a> Dataset<'a> {
     /// If there is no such target.
     #[must_use]
     pub fn one_target(&self, k: usize) -> Self {
-        Self { labels: self.labels.some_targets(k..k + 1), ..*self }
+        let above_zero = vec![self.above_zero[k]];
+        Self { labels: self.labels.some_targets(k..k + 1), above_zero, ..*self }
     }
 
     /// All that belongs to the rows.

@@ -4,12 +4,14 @@ mod cluster;
 mod stacks;
 mod suggestions;
 mod terms;
+mod updates;
 mod wording;
 
 pub use cluster::ClusterError;
 pub use stacks::StackError;
 pub use suggestions::SuggestError;
 pub use terms::TermError;
+pub use updates::UpdateError;
 
 use crate::limits::{MAX_DENSE_ROWS, written};
 use std::borrow::Cow;
@@ -72,7 +74,9 @@ pub enum Error {
         rule: &'static str,
     },
     /// Known noise is that of one target.
-    #[error("noise of rows is that of one target; fit several targets one by one")]
+    #[error(
+        "the noise of rows belongs to one target: fit several targets one by one, with hyperparameters of their own"
+    )]
     NoiseOfTargets,
     /// Data with another number of targets than a model has.
     #[error("{found} targets given, but {expected} expected")]
@@ -115,6 +119,9 @@ pub enum Error {
     /// Suggestions of points to try cannot be made.
     #[error(transparent)]
     Suggest(#[from] SuggestError),
+    /// What is wrong with rows to add or to remove.
+    #[error(transparent)]
+    Update(#[from] UpdateError),
     /// What is wrong with rows on many machines.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
@@ -160,7 +167,7 @@ pub enum Error {
         degree: usize,
     },
     /// More axes were asked for than there are columns.
-    #[error("the degrees ask for {axes} axes, but X has {columns} columns")]
+    #[error("the degrees ask for {axes} axes, but there are {columns} columns")]
     TooManyAxes {
         /// Axes asked for.
         axes: usize,
@@ -268,7 +275,7 @@ pub enum Error {
         what: &'static str,
     },
     /// What there is only in the units of a target that is not transformed.
-    #[error("a model with a target scale has no {what}; fit it with the target scale none")]
+    #[error("{what} cannot be combined with a target scale; fit with the target scale none")]
     TransformedTarget {
         /// What was asked for.
         what: &'static str,

@@ -26,7 +26,7 @@ pub use scores::Scores;
 use crate::config::Config;
 use crate::data::{Dataset, Matrix, MatrixRef, check_noise_std};
 use crate::engine::{Marginals, Mergeable, Observations, Posterior, Prior};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, UpdateError};
 use crate::memory;
 use crate::parameters::Hyperparameters;
 use crate::project::Projections;
@@ -388,6 +388,11 @@ impl Model {
         if data.noise_std().is_some() {
             self.check_untransformed("known noise")?;
         }
+        if let Some(power) = &self.scaler.power
+            && let Some(row) = data.y().iter().position(|y| !power.takes(*y))
+        {
+            return Err(UpdateError::NoLogarithm { row, value: data.y()[row] }.into());
+        }
         let mut all = Observations::standardised(data, std::slice::from_ref(&self.scaler));
         if let Some(noise) = &self.noise {
             noise.apply(data.x(), &mut all)?;
@@ -397,6 +402,12 @@ impl Model {
 
     /// Gradient of the predicted mean with respect to each column of X, one row per row of `x`.
     pub fn mean_gradient<'a>(&self, x: impl Into<MatrixRef<'a>>) -> Result<Matrix> {
+        self.mean_gradient_inflated(x.into(), 1.0)
+    }
+
+    /// The same of a member whose standard deviations are multiplied by a factor: the mean of a
+    /// transformed target depends on them.
+    pub(crate) fn mean_gradient_inflated(&self, x: MatrixRef<'_>, factor: f64) -> Result<Matrix> {
         let x = self.check(x)?;
         require(x, "gradients", &[&[x.rows(), x.columns(), 2]])?;
         let mut data = Vec::with_capacity(x.rows() * x.columns());
@@ -407,7 +418,7 @@ impl Model {
         let unit = self.scaler.unit();
         let gradient = self.per_unit(gradient, x, |slope, along| slope * unit * along)?;
         match &self.scaler.power {
-            Some(power) => self.gradient_through(power, gradient, x),
+            Some(power) => self.gradient_through((power, factor), gradient, x),
             None => Ok(gradient),
         }
     }

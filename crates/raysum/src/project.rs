@@ -359,6 +359,6 @@ mod tests {
     #[test]
     fn more_axes_than_columns_is_an_error() {
         let e = Projections::choose(Directions::Axes, &[1; 6], 4, 0).unwrap_err();
-        assert_eq!(e.to_string(), "the degrees ask for 6 axes, but X has 4 columns");
+        assert_eq!(e.to_string(), "the degrees ask for 6 axes, but there are 4 columns");
     }
 }

@@ -2,6 +2,7 @@
 //! cuts of columns, and powers of targets.
 
 mod bins;
+mod curve;
 mod cuts;
 mod evidence;
 mod map;

@@ -5,6 +5,7 @@ use crate::Subject;
 use crate::columns::{holds_training_target, spread};
 use raysum::stack::Diagnostics;
 use raysum::{Dataset, Prediction, Result, Scores, Stack};
+use raysum_table::row_of_table;
 
 /// Most rows of a table that are predicted.
 const MOST_ROWS: usize = 4_000;
@@ -133,7 +134,7 @@ fn surprises(
         by_size.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         by_size.truncate(REASONS);
         Surprise {
-            row: numbered(subject, rows[k]),
+            row: row_of_table(rows[k], subject.left_out) + subject.first_row,
             truth: truth[k],
             mean: prediction.mean[k],
             interval: (lower[k], upper[k]),
@@ -142,15 +143,4 @@ fn surprises(
         }
     };
     Ok(order.iter().enumerate().map(surprise).collect())
-}
-
-/// The number of a row in the table, where some rows may be left out.
-fn numbered(subject: &Subject<'_>, row: usize) -> usize {
-    let mut place = row;
-    for gone in subject.left_out {
-        if *gone <= place {
-            place += 1;
-        }
-    }
-    place + subject.first_row
 }

@@ -5,7 +5,7 @@ use crate::column_stats::{ColumnStats, MOST_TEXTS, TableStats, TextStats};
 use crate::evidence::Evidence;
 use crate::messages::{Note, count, quoted};
 use anyhow::{Result, bail};
-use raysum::limits::DEFAULT_CATEGORIES;
+use raysum::limits::{DEFAULT_CATEGORIES, MAX_CATEGORIES};
 use raysum::schema::FeatureKind;
 use std::cmp::Reverse;
 
@@ -61,13 +61,19 @@ impl TextFeature {
                 MOST_TEXTS => format!(" of the first {MOST_TEXTS}"),
                 _ => String::new(),
             };
+            let own = match most - 1 {
+                1 => "the most frequent one".to_string(),
+                several => format!("the {several} most frequent"),
+            };
+            let more = match most {
+                MAX_CATEGORIES => String::new(),
+                _ => format!("; {}", stats.origin_of(column).audience.keep_categories()),
+            };
             notes.push(Note::Caution(format!(
-                "{place}: {} different texts become {most} categories: the {} most frequent{among}, \
-                 and one for all others ({rest} of {}); {}",
+                "{place}: {} different texts become {most} categories: {own}{among}, and one for all \
+                 others ({rest} of {}){more}",
                 texts.count(),
-                most - 1,
                 count(present, "row"),
-                stats.origin_of(column).audience.keep_categories(),
             )));
         }
         let share = |size: usize| size as f64 / present as f64;

@@ -69,7 +69,9 @@ pub use report::EncodeReport;
 pub use rows::StoredRows;
 pub use source::ChunkSource;
 pub use space::{ChosenCells, ColumnRange, SearchSpace};
-pub use training::{ScannedTable, TrainingOptions, TrainingTable, read_more, read_training};
+pub use training::{
+    ScannedTable, TrainingOptions, TrainingTable, read_more, read_training, row_of_table,
+};
 #[cfg(feature = "files")]
 pub use write::{AnswerChunk, OutputFormat, TableWriter};
 

@@ -32,7 +32,7 @@ impl Audience {
             (Self::CommandLine, true) => "use --missing indicate, --missing mean or --missing drop",
             (Self::CommandLine, false) => "use --missing drop or --missing mean",
             (Self::Python, true) => "use missing='indicate', missing='mean' or missing='drop'",
-            (Self::Python, false) => "use missing='drop' or missing='mean'",
+            (Self::Python, false) => "use missing='mean', or leave such rows out",
         }
     }
 

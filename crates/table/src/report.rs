@@ -52,7 +52,8 @@ impl GapCount {
         let Self { cells, rows, columns } = self;
         let listed = names(columns.iter().map(String::as_str));
         let (cells, rows) = (count(*cells, "missing cell"), count(*rows, "row"));
-        let note = format!("{file}: {cells} in {rows} {what} (columns {listed})");
+        let noun = if columns.len() == 1 { "column" } else { "columns" };
+        let note = format!("{file}: {cells} in {rows} {what} ({noun} {listed})");
         (self.cells > 0).then_some(Note::Remark(note))
     }
 }
@@ -201,7 +202,7 @@ mod tests {
                 "t.csv: 2 of 10 rows left out because the target is missing",
                 "t.csv: 4 missing cells in 2 rows filled with the training means (columns 'a', \
                  'b')",
-                "t.csv: 2 missing cells in 2 rows marked in indicator columns (columns 'd')",
+                "t.csv: 2 missing cells in 2 rows marked in indicator columns (column 'd')",
                 "t.csv, column 'c': 8 rows with categories that training did not have ('k', 'l', \
                  'm', 'n', 'o', …), taken as none of the known ones",
             ]

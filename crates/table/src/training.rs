@@ -39,6 +39,11 @@ impl TrainingTable {
     }
 }
 
+/// The number of a row in a table of which some rows, given in order, are left out; all from 0.
+pub fn row_of_table(row: usize, left_out: &[usize]) -> usize {
+    left_out.iter().fold(row, |at, gone| if *gone <= at { at + 1 } else { at })
+}
+
 impl<'a> From<&'a TrainingTable> for MatrixRef<'a> {
     fn from(table: &'a TrainingTable) -> Self {
         (&table.x).into()

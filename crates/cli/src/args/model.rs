@@ -18,7 +18,25 @@ pub(crate) const AUTO: &str = "auto";
 
 /// `auto`, or the name of a preset.
 pub(super) fn auto_or_preset(name: &str) -> raysum::Result<String> {
+    let name = name.trim();
     if name == AUTO { Ok(name.into()) } else { preset(name) }
+}
+
+/// Models separated by commas.
+#[derive(Clone, Debug)]
+pub(crate) struct ModelList(pub(crate) Vec<String>);
+
+pub(super) fn model_list(text: &str) -> raysum::Result<ModelList> {
+    let mut models: Vec<String> = Vec::new();
+    for part in text.split(',') {
+        // No model begins with a digit: these are further degrees of the last one, as in rpa-1:4x1,4x2.
+        let further = part.trim_start().starts_with(|first: char| first.is_ascii_digit());
+        match models.last_mut().filter(|_| further) {
+            Some(last) => *last += &format!(",{part}"),
+            None => models.push(part.into()),
+        }
+    }
+    Ok(ModelList(models.iter().map(|name| auto_or_preset(name)).collect::<raysum::Result<_>>()?))
 }
 
 /// What is fitted.
@@ -128,7 +146,8 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N", value_parser = whole(1, u32::MAX), allow_hyphen_values = true)]
     pub(crate) starts: Option<u32>,
 
-    /// Range of the noise variance, relative to the target's variance [default: 1e-4,10]
+    /// Range of the noise variance, relative to the target's variance [default: 1e-4,10 for the paper's
+    /// models, 1e-7,10 for the others and for sums]
     #[arg(
         long, value_name = "LOW,HIGH", value_parser = noise_bounds, allow_hyphen_values = true
     )]
@@ -151,7 +170,7 @@ impl ModelArgs {
     /// What is fitted: one model with the given changes, or a mixture, which takes none.
     pub(crate) fn recipe(&self, model: &str, effort: Option<Effort>) -> anyhow::Result<Recipe> {
         if model != AUTO {
-            ensure!(effort.is_none(), "--effort is that of --model auto, not of {model}");
+            ensure!(effort.is_none(), "--effort applies to --model auto alone, not to {model}");
             return Ok(Recipe::One(Box::new(self.config(model)?)));
         }
         let patch = ConfigPatch { seed: None, ..self.patch() };

@@ -42,7 +42,7 @@ pub(super) fn noise_bounds(text: &str) -> Result<(f64, f64), String> {
     text.split_once(',')
         .and_then(|(low, high)| Some((number(low)?, number(high)?)))
         .filter(|bounds| Config::check_noise_bounds(*bounds).is_ok())
-        .ok_or("write two numbers, the lower above 0: 1e-4,10".to_string())
+        .ok_or("write two numbers above 0, the lower one first: 1e-4,10".to_string())
 }
 
 fn bounded(text: &str, rule: &str, allowed: impl Fn(f64) -> bool) -> Result<f64, String> {

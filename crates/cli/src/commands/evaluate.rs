@@ -51,9 +51,9 @@ pub(super) fn run(args: &EvaluateArgs, voice: Voice) -> Result<()> {
             ["model", "RMSE", "± sd", "NLPD", "in 95 %", "RMSE in units", "s per fit", "engine"];
         lines.insert(0, head.map(String::from).to_vec());
         let title = format!(
-            "{n} rows × {} columns, target {}, {folds} folds × {}; target standardised by each \
+            "{n} rows × {}, target {}, {folds} folds × {}; target standardised by each \
              training fold\n",
-            table.x.columns(),
+            style::counted(table.x.columns(), "column"),
             target_names(&table.schema),
             job.repeats
         );

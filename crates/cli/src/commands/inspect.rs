@@ -59,8 +59,12 @@ fn stack_text(stack: &Stack) -> String {
     } else {
         let first = stack.first();
         let row = |name: &str, value: String| vec![name.to_string(), value];
-        let rows = stack.members().iter().any(|member| member.model.keeps_rows());
-        let holds = if rows { "yes" } else { "no" };
+        let any = |holds: fn(&Model) -> bool| stack.members().iter().any(|m| holds(&m.model));
+        let holds = match (any(Model::keeps_rows), any(describe::holds_values)) {
+            (true, _) => "yes",
+            (false, true) => "no, but values of its columns",
+            (false, false) => "no",
+        };
         let all = [
             row("model", AUTO.into()),
             row("target", describe::target(first)),
@@ -162,7 +166,7 @@ fn text(model: &Model) -> String {
         row("target", describe::target(model)),
         row("training rows", model.report().rows.to_string()),
         row("columns", model.columns().to_string()),
-        row("scale of columns", c.columns_scale.name().into()),
+        row("scale of columns", describe::columns_scale(model)),
     ];
     rows.extend(model.target_transformation().map(|name| row("scale of target", name)));
     if let [term] = c.terms.as_slice() {

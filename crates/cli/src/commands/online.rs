@@ -2,10 +2,11 @@
 
 use crate::args::{MergeArgs, RowsArgs, StatsArgs, UpdateArgs};
 use crate::program::Voice;
-use crate::{interrupt, output, tables};
-use anyhow::{Context, Result, anyhow, ensure};
+use crate::{interrupt, output, style, tables};
+use anyhow::{Result, anyhow, ensure};
+use raysum::error::UpdateError;
 use raysum::{Error, Shard, Stack};
-use raysum_table::TrainingTable;
+use raysum_table::{TrainingTable, row_of_table};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,7 @@ pub(super) fn update(args: &UpdateArgs, voice: Voice) -> Result<()> {
     for (k, stack) in stacks.iter_mut().enumerate() {
         let data = table.labels.dataset(&table, k..k + 1)?;
         let changed = if args.remove { stack.remove(&data) } else { stack.update(&data) };
-        changed.with_context(|| args.rows.data.display().to_string())?;
+        changed.map_err(|error| by_row(error, &args.rows.data, &table))?;
     }
     let rows = table.rows();
     save(&stacks, to, voice, if args.remove { "rows_removed" } else { "rows_added" }, rows)
@@ -32,7 +33,8 @@ pub(super) fn stats(args: &StatsArgs, voice: Voice) -> Result<()> {
     let mut shards = Vec::with_capacity(stacks.len());
     for (k, stack) in stacks.iter().enumerate() {
         let model = stack.require_single(SHARDS)?;
-        shards.push(model.shard(&table.labels.dataset(&table, k..k + 1)?)?);
+        let shard = model.shard(&table.labels.dataset(&table, k..k + 1)?);
+        shards.push(shard.map_err(|error| by_row(error, &args.rows.data, &table))?);
     }
     interrupt::whole(|| Shard::save_all(&shards, &args.output))?;
     let beyond = shards.iter().map(Shard::rows_beyond).max().unwrap_or(0);
@@ -43,8 +45,8 @@ pub(super) fn stats(args: &StatsArgs, voice: Voice) -> Result<()> {
         return output::print_json(&line);
     }
     output::print_line(&format!(
-        "{} rows, {beyond} of them kept whole; saved to {to}",
-        table.rows()
+        "{}, {beyond} of them kept whole; saved to {to}",
+        style::counted(table.rows(), "row")
     ))
 }
 
@@ -73,6 +75,19 @@ pub(super) fn merge(args: &MergeArgs, voice: Voice) -> Result<()> {
         merged.map_err(|error| by_name(error, &args.shards))?;
     }
     save(&stacks, &args.output, voice, "rows_added", rows)
+}
+
+/// An error about rows of a table, with the name of its file and the number of a row there, from 1.
+fn by_row(error: Error, file: &Path, table: &TrainingTable) -> anyhow::Error {
+    let file = file.display();
+    match error {
+        Error::Update(UpdateError::NoLogarithm { row, value }) => anyhow!(
+            "{file}, row {}: the target is {value}, but the model takes the target's logarithm; fit again on \
+             all rows",
+            row_of_table(row, &table.left_out) + 1
+        ),
+        other => anyhow!(other).context(file.to_string()),
+    }
 }
 
 /// An error about one of several shards, with the names of their files.
@@ -115,6 +130,6 @@ fn save(stacks: &[Stack], to: &Path, voice: Voice, what: &str, changed: usize) -
         return output::print_json(&line);
     }
     let did = if what == "rows_removed" { "taken out" } else { "taken in" };
-    let noun = if changed == 1 { "row" } else { "rows" };
-    output::print_line(&format!("{changed} {noun} {did}, {rows} in all; saved to {to}"))
+    let changed = style::counted(changed, "row");
+    output::print_line(&format!("{changed} {did}, {rows} in all; saved to {to}"))
 }

@@ -2,7 +2,7 @@
 
 use super::Voice;
 use crate::args::{AUTO, ReportArgs};
-use crate::{output, tables};
+use crate::{output, style, tables};
 use anyhow::{Context, Result, ensure};
 use raysum::Stack;
 use raysum::schema::Schema;
@@ -32,8 +32,8 @@ pub(super) fn run(args: &ReportArgs, voice: Voice) -> Result<()> {
         return output::print_json(&line);
     }
     output::print_line(&format!(
-        "report on {} rows written to {to}; open it in a browser",
-        table.rows()
+        "report on {} written to {to}; open it in a browser",
+        style::counted(table.rows(), "row")
     ))
 }
 

@@ -160,8 +160,32 @@ fn bad_weights_and_rows_are_named() {
         .run("update m.raysum narrow.csv")
         .failed(1, "narrow.csv: the model needs 1 column that is not there: 'z'");
     let remove = folder.run("update m.raysum good.csv --remove");
-    remove.failed(1, "a fit needs at least 2 rows, but there are 0");
+    remove.failed(1, "good.csv: this would remove all rows of the model");
     assert_eq!(folder.bytes("m.raysum"), before[&folder.path("m.raysum")]);
+}
+
+#[test]
+fn a_target_without_a_logarithm_is_named() {
+    let lines = |from: usize, count: usize, last: f64| {
+        let x = |i: usize| (i * 7 % 11) as f64 / 3.0;
+        let row =
+            |i: usize| format!("{},{}\n", x(i), (2.0 * x(i) + 0.8 * (i * 3 % 5) as f64).exp());
+        let rows: String = (from..from + count).map(row).collect();
+        format!("x,y\n{rows}1,{last}\n")
+    };
+    let folder = Folder::with("t.csv", lines(0, 50, 1.0));
+    folder.stdout("fit t.csv -t y -m linear --target-scale yeo-johnson --held-out no -o m.raysum");
+    assert!(folder.stdout("inspect m.raysum").contains("logarithm"));
+    folder.write("more.csv", lines(50, 3, 0.0).replacen("x,y\n", "x,y\n2,\n", 1));
+    let before = folder.snapshot();
+    for command in ["update m.raysum more.csv", "stats m.raysum more.csv -o a.part"] {
+        // The first row is left out, and the one that is named is the fifth.
+        let says = "more.csv, row 5: the target is 0, but the model takes the target's logarithm; fit \
+                    again on all rows";
+        let run = folder.run(&format!("{command} --missing drop"));
+        assert!(run.code == Some(1) && run.stderr.contains(says), "{run:?}");
+    }
+    assert_eq!(folder.snapshot(), before);
 }
 
 #[test]

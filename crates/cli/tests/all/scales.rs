@@ -73,5 +73,5 @@ fn the_neighbors_engine_fits_predicts_and_is_described() {
     folder.stdout("update m.raysum t.csv -o more.raysum");
     folder
         .run("sample m.raysum t.csv")
-        .failed(1, "the neighbors engine does not support functions");
+        .failed(1, "the neighbors engine does not support drawing functions");
 }

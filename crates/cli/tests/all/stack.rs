@@ -126,7 +126,7 @@ fn rows_come_and_go() {
     let said = folder.stdout("update m.raysum more.csv --remove");
     assert_eq!(said, "10 rows taken out, 40 in all; saved to m.raysum\n");
     assert!(gap(&folder.stdout("predict m.raysum t.csv")) < 1e-6);
-    let says = "there is no such thing as statistics of shards of several models mixed";
+    let says = "a mixture of models has no statistics of shards; fit a single model";
     folder.run("stats m.raysum more.csv -o a.part").failed(1, says);
 }
 

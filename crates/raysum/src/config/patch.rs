@@ -1,5 +1,6 @@
 //! A configuration as users write it: a preset by name, and changes to it.
 
+use super::presets::kernel_and_degrees;
 use super::{
     ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, Noise, Optimizer, Shrinkage,
     TargetScale,
@@ -109,8 +110,17 @@ impl ConfigPatch {
     /// The preset with the changes. Fails on settings that no data could be fitted with, and on those
     /// that would have no effect.
     pub fn resolve(&self, preset: &str) -> Result<Config> {
-        let mut preset = Config::preset(preset)?;
+        let name = preset;
+        let mut preset = Config::preset(name)?;
         self.change_term(&mut preset)?;
+        let (kernel, degrees) = kernel_and_degrees(name);
+        let twice = [
+            (kernel && self.kernel.is_some(), "two kernels"),
+            (degrees && self.degrees.is_some(), "degrees twice"),
+        ];
+        if let Some((_, what)) = twice.into_iter().find(|(twice, _)| *twice) {
+            return Err(TermError::Twice { term: name.into(), what }.into());
+        }
         let config = Config {
             terms: preset.terms,
             prior: self.prior.unwrap_or(preset.prior),

@@ -23,6 +23,9 @@ const LEAST_NOISE: f64 = 1e-7;
 /// (`bench/README.md`).
 const DIRECTIONS_IN_SUM: &str = "80..100x1";
 
+/// What users call a mixture of models, which is none of the presets.
+const AUTO: &str = "auto";
+
 /// A term with a name.
 #[derive(Clone, Copy)]
 struct Preset {
@@ -207,14 +210,20 @@ impl WrittenTerm {
     fn read(text: &str) -> Result<Self> {
         let mut parts = text.split(':').map(str::trim);
         let name = parts.next().unwrap_or_default();
+        if name == AUTO {
+            return Err(TermError::AutoIsNoTerm.into());
+        }
         let mut preset: Preset = named::find("model", &PRESETS.map(|p| (p.name, p)), name)?;
         let (mut kernel, mut degrees) = (None, None);
         for part in parts {
+            if part.is_empty() {
+                return Err(TermError::EmptyPart { term: text.into() }.into());
+            }
             if preset.kernel == Shape::Linear {
                 return Err(TermError::LinearHasNoParts { term: text.into() }.into());
             }
             let (earlier, what) = if is_degrees(part) {
-                (degrees.replace(part.parse()?).is_some(), "two degrees")
+                (degrees.replace(part.parse()?).is_some(), "degrees twice")
             } else {
                 (kernel.replace(part.parse()?).is_some(), "two kernels")
             };
@@ -234,9 +243,16 @@ impl WrittenTerm {
     }
 }
 
-/// Whether this part of a term is meant as degrees, such as `80x1` or `dx1`: no kernel has such a name.
+/// Whether this part of a term is meant as degrees, such as `80x1` or `dx1`: no kernel has an x in its
+/// name, or begins with a digit.
 fn is_degrees(part: &str) -> bool {
-    part.starts_with(|first: char| first.is_ascii_digit()) || part.starts_with("dx")
+    part.contains('x') || part.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// Whether a model's name has a kernel of its own behind a colon, and whether it has degrees.
+pub(super) fn kernel_and_degrees(name: &str) -> (bool, bool) {
+    let parts = || name.split(':').skip(1).map(str::trim);
+    (parts().any(|part| !is_degrees(part)), parts().any(is_degrees))
 }
 
 impl Config {
@@ -350,8 +366,11 @@ mod tests {
             ("gam+", "a term of the model 'gam+' is empty"),
             ("gam:spline", "unknown kernel 'spline'"),
             ("gam:80", "'80' does not describe degrees"),
+            ("gam:-1x1", "'-1x1' does not describe degrees"),
+            ("gam:", "nothing follows a colon in the term 'gam:'"),
+            ("linear+auto", "auto is a mixture of models"),
             ("gam:rbf:imq", "the term 'gam:rbf:imq' has two kernels; keep one"),
-            ("dpa-ard:4x1:rbf:8x1", "the term 'dpa-ard:4x1:rbf:8x1' has two degrees"),
+            ("dpa-ard:4x1:rbf:8x1", "the term 'dpa-ard:4x1:rbf:8x1' has degrees twice"),
             ("linear:rbf", "the term 'linear:rbf' has no kernel"),
             ("linear:4x1", "the term 'linear:4x1' has no kernel"),
             ("linear+dpa-ard-ski", "dpa-ard-ski is a model of its own"),

@@ -147,6 +147,7 @@ pub(crate) struct Distinct {
     x: Matrix,
     /// The sample weight of an observation is the total of its rows.
     labels: Labels<Vec<f64>>,
+    above_zero: Vec<bool>,
 }
 
 impl Distinct {
@@ -167,7 +168,7 @@ impl Distinct {
         let total = |group: &Vec<usize>| group.iter().map(|row| weight(*row)).sum();
         let sample_weights = Some(groups.iter().map(total).collect());
         let labels = Labels { sample_weights, ..data.labels.gather(&rows) };
-        Ok(Some(Self { x: x.gather(&rows), labels }))
+        Ok(Some(Self { x: x.gather(&rows), labels, above_zero: data.above_zero.clone() }))
     }
 
     /// X alone, for an owner.
@@ -177,7 +178,8 @@ impl Distinct {
 
     /// The rows as a data set.
     pub(crate) fn dataset(&self) -> Dataset<'_> {
-        Dataset { x: (&self.x).into(), labels: self.labels.as_slices(), groups: None }
+        let (labels, above_zero) = (self.labels.as_slices(), self.above_zero.clone());
+        Dataset { x: (&self.x).into(), labels, groups: None, above_zero }
     }
 }
 

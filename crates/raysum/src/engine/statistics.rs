@@ -3,7 +3,7 @@
 use super::observations::Observations;
 use super::rows::Change;
 use super::tensor::Tensor;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, UpdateError};
 use crate::linalg::{self, Threads};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -95,7 +95,7 @@ impl Statistics {
             Change::Remove => self.rows.checked_sub(other.rows).filter(|rows| *rows > 0),
             Change::Replace => Some(other.rows),
         };
-        self.rows = rows.ok_or(Error::TooFewRows { rows: 0 })?;
+        self.rows = rows.ok_or(UpdateError::NoRowsLeft)?;
         match change {
             Change::Add => self.add_sums(other, 1.0),
             Change::Remove => self.add_sums(other, -1.0),

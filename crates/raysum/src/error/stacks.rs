@@ -18,13 +18,13 @@ pub enum StackError {
         rows: usize,
     },
     /// Something that one model has and a mixture of several has not.
-    #[error("there is no such thing as {what} of several models mixed; fit one by its name")]
+    #[error("a mixture of models has no {what}; fit a single model")]
     SeveralMembers {
         /// What was asked for.
         what: &'static str,
     },
     /// One model was to be read from a file with several, which predict together.
-    #[error("{}: it holds a stack of {members} models; read it as a stack", path.display())]
+    #[error("{}: it holds a mixture of {members} models; read it as a stack", path.display())]
     NotOneModel {
         /// The file.
         path: PathBuf,

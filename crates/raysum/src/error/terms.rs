@@ -30,10 +30,19 @@ pub enum TermError {
         /// What there is two of, such as "two kernels".
         what: &'static str,
     },
+    /// Nothing behind a colon.
+    #[error("nothing follows a colon in the term '{term}'; write a kernel or degrees after it")]
+    EmptyPart {
+        /// The term as it was written.
+        term: String,
+    },
+    /// The mixture that is chosen by itself, in place of a model.
+    #[error("auto is a mixture of models, and neither one of them nor a term of a sum")]
+    AutoIsNoTerm,
     /// A preset with an engine of its own, in a sum.
     #[error(
-        "{term} is a model of its own, not a term of a sum: write the term without -ski, and \
-         choose the ski engine"
+        "{term} is a model of its own, not a term of a sum: write the term without -ski, and choose \
+         the ski engine, which takes sums without linear"
     )]
     SkiInSum {
         /// The preset.
@@ -42,7 +51,7 @@ pub enum TermError {
     /// A setting of one term for a model that has several.
     #[error(
         "the model is a sum of terms, and kernel, degrees, directions, ard and learned weights or \
-         directions are those of one term; write a term's kernel or degrees behind it, as in \
+         directions are those of one term; write a term's kernel or degrees after it, as in \
          gam:matern52+dpa-ard:40x1"
     )]
     SumOfTerms,

@@ -49,7 +49,7 @@ impl Model {
     /// # Ok::<(), raysum::Error>(())
     /// ```
     pub fn functions(&self, count: usize, seed: u64) -> Result<Functions<'_>> {
-        let draws = self.ability(self.posterior.draws(), "functions")?;
+        let draws = self.ability(self.posterior.draws(), "drawing functions")?;
         let numbers = numbers(count, || draws.draw(seed, 0).numbers())?;
         self.numbered_functions(numbers, seed)
     }
@@ -61,7 +61,7 @@ impl Model {
 
     /// The functions with these numbers among those of a seed.
     pub(crate) fn numbered_functions(&self, numbers: Vec<u32>, seed: u64) -> Result<Functions<'_>> {
-        let draws = self.ability(self.posterior.draws(), "functions")?;
+        let draws = self.ability(self.posterior.draws(), "drawing functions")?;
         Functions::draw(self, numbers, Origin::Posterior(draws), |index| draws.draw(seed, index))
     }
 

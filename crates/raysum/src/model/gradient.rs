@@ -28,10 +28,11 @@ impl Model {
     }
 
     /// The gradient of the mean of a transformed target, from that of its transformed function: the
-    /// mean changes with the mean and with the spread of what is transformed.
+    /// mean changes with the mean and with the spread of what is transformed. The spread is multiplied by
+    /// a factor.
     pub(super) fn gradient_through(
         &self,
-        power: &Power,
+        (power, factor): (&Power, f64),
         mut gradient: Matrix,
         x: MatrixRef<'_>,
     ) -> Result<Matrix> {
@@ -43,12 +44,13 @@ impl Model {
         for i in 0..x.rows() {
             let noise = self.noise_variance(levels.as_deref(), i);
             let std = (f.variance[i] + noise).sqrt();
-            let (by_mean, by_std) = power.mean_slopes(f.mean[i], std);
+            let (by_mean, by_std) = power.mean_slopes(f.mean[i], factor * std);
             for (c, slope) in gradient.row_mut(i).iter_mut().enumerate() {
                 let of_noise =
                     of_log_level.as_ref().map_or(0.0, |log| noise * strength * log[(i, c)]);
                 let of_std = (of_variance[(i, c)] + of_noise) / (2.0 * std);
-                *slope = (by_mean * *slope + by_std * of_std).clamp(f64::MIN, f64::MAX);
+                let slope_of_mean = by_mean * *slope + by_std * factor * of_std;
+                *slope = slope_of_mean.clamp(f64::MIN, f64::MAX);
             }
         }
         Ok(gradient)

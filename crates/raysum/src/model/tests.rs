@@ -62,7 +62,7 @@ fn what_an_engine_cannot_do_is_an_error_that_names_it() {
         (model.components(&x).map(drop), "components"),
         (model.component_joint(0, &x).map(drop), "components"),
         (model.variance_gradient(&x).map(drop), "gradients of the variance"),
-        (model.functions(2, 0).map(drop), "functions"),
+        (model.functions(2, 0).map(drop), "drawing functions"),
         (model.leave_one_out(&data).map(drop), "leave-one-out predictions"),
         (model.clone().update(&data), "changes of its rows"),
         (model.clone().remove(&data), "changes of its rows"),

@@ -5,7 +5,12 @@
 //! transformation maps all numbers onto all numbers, so that every prediction has an inverse. Values are
 //! shifted by their median and divided by some multiple of their interquartile range first: the result
 //! does not depend on the target's units.
+//!
+//! Some thousand times farther out than the training values, where a target would grow without bounds on
+//! the way back, the map is a straight line: an exponential of a trend at the end of the world is no
+//! prediction, and would be beyond all numbers soon.
 
+use super::curve::{PowerCurve, StraightLine};
 use super::evidence::Evidence;
 use super::{Standard, quadrature};
 use serde::{Deserialize, Serialize};
@@ -18,8 +23,9 @@ const UNITS: [f64; 3] = [1.0, 1.0 / 3.0, 3.0];
 const TRIED: usize = 11;
 /// The exponent is found to within this.
 const PRECISION: f64 = 1e-3;
-/// Transformed values are limited, so that their squares stay finite.
-const FAR: f64 = 1e150;
+/// How far beyond the limits of a map its straight lines begin, in distances between the limits, each of
+/// which is three times the range of the training values.
+const STRAIGHT_FROM: f64 = 300.0;
 
 /// An increasing map of a target to a scale with mean 0 and standard deviation 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,76 +38,16 @@ pub(crate) struct Power {
     limits: (f64, f64),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum PowerCurve {
-    YeoJohnson {
-        origin: f64,
-        unit: f64,
-        exponent: f64,
-    },
-    /// Of targets above 0, which stay above 0.
-    Logarithm,
-}
-
-impl PowerCurve {
-    fn apply(&self, y: f64) -> f64 {
-        let value = match *self {
-            PowerCurve::YeoJohnson { origin, unit, exponent } => {
-                let u = y / unit - origin / unit;
-                if u < 0.0 { -raised(-u, 2.0 - exponent) } else { raised(u, exponent) }
-            }
-            PowerCurve::Logarithm => y.max(f64::MIN_POSITIVE).ln(),
-        };
-        value.clamp(-FAR, FAR)
-    }
-
-    fn undo(&self, value: f64) -> f64 {
-        match *self {
-            PowerCurve::YeoJohnson { origin, unit, exponent } => {
-                let u = if value < 0.0 {
-                    -lowered(-value, 2.0 - exponent)
-                } else {
-                    lowered(value, exponent)
-                };
-                origin + unit * u
-            }
-            PowerCurve::Logarithm => value.exp().max(f64::MIN_POSITIVE),
-        }
-        .clamp(f64::MIN, f64::MAX)
-    }
-
-    /// The logarithm of the slope at y.
-    fn log_slope(&self, y: f64) -> f64 {
-        match *self {
-            PowerCurve::YeoJohnson { origin, unit, exponent } => {
-                let u = y / unit - origin / unit;
-                (exponent - 1.0) * u.signum() * u.abs().ln_1p() - unit.ln()
-            }
-            PowerCurve::Logarithm => -y.max(f64::MIN_POSITIVE).ln(),
-        }
-    }
-}
-
-/// ((1 + u)^λ − 1)/λ for u ≥ 0, and its limit log(1 + u) for λ = 0.
-fn raised(u: f64, exponent: f64) -> f64 {
-    if exponent == 0.0 { u.ln_1p() } else { (exponent * u.ln_1p()).exp_m1() / exponent }
-}
-
-/// The inverse of [`raised`].
-fn lowered(value: f64, exponent: f64) -> f64 {
-    if exponent == 0.0 { value.exp_m1() } else { ((exponent * value).ln_1p() / exponent).exp_m1() }
-}
-
 impl Power {
     /// The map of the highest likelihood for the values of rows, which count as often as their weights
     /// say; `None` if they do not vary.
-    /// `range` is that of all values, of which `y` may be a sample.
+    /// `range` is that of all values, of which `y` may be a sample, and `above_zero` says whether there
+    /// is a logarithm of all values there are: those of a fold have one where those of other folds do.
     pub(super) fn learn(
         evidence: &Evidence,
         y: &[f64],
         weights: Option<&[f64]>,
-        range: (f64, f64),
+        (range, above_zero): ((f64, f64), bool),
     ) -> Option<Self> {
         let (origin, unit) = centre(y)?;
         let some: Vec<f64> = evidence.rows.iter().map(|&i| y[i]).collect();
@@ -112,7 +58,7 @@ impl Power {
             let curve = |exponent| PowerCurve::YeoJohnson { origin, unit, exponent };
             curves.push(curve(maximum(|exponent| likelihood(&curve(exponent)))));
         }
-        if range.0 > 0.0 {
+        if above_zero {
             curves.push(PowerCurve::Logarithm);
         }
         let curves = curves.into_iter().map(|curve| (likelihood(&curve), curve));
@@ -129,19 +75,64 @@ impl Power {
         })
     }
 
+    /// Whether y has a value on this scale: only numbers above 0 have a logarithm.
+    pub(crate) fn takes(&self, y: f64) -> bool {
+        y > 0.0 || !matches!(self.curve, PowerCurve::Logarithm)
+    }
+
     /// The value of y on this scale.
     pub(crate) fn apply(&self, y: f64) -> f64 {
-        (self.curve.apply(y) - self.mean) / self.std
+        let value = self.value_on_curve(y);
+        match self.line_beyond(value).filter(|line| line.is_beyond(y, line.y)) {
+            Some(line) => line.value + (y - line.y) / line.steepness,
+            None => value,
+        }
     }
 
     /// The y of a value on this scale.
     pub(crate) fn undo(&self, value: f64) -> f64 {
-        self.curve.undo(self.mean + self.std * value)
+        match self.line_beyond(value).filter(|line| line.is_beyond(value, line.value)) {
+            Some(line) => line.y + (value - line.value) * line.steepness,
+            None => self.y_on_curve(value),
+        }
+        .clamp(f64::MIN, f64::MAX)
     }
 
     /// The logarithm of the slope at y: what densities on this scale are multiplied by.
     pub(crate) fn log_slope(&self, y: f64) -> f64 {
+        match self.line_beyond(self.value_on_curve(y)).filter(|line| line.is_beyond(y, line.y)) {
+            Some(line) => -line.steepness.ln(),
+            None => self.log_slope_of_curve(y),
+        }
+    }
+
+    fn value_on_curve(&self, y: f64) -> f64 {
+        (self.curve.apply(y) - self.mean) / self.std
+    }
+
+    fn y_on_curve(&self, value: f64) -> f64 {
+        self.curve.undo(self.mean + self.std * value)
+    }
+
+    fn log_slope_of_curve(&self, y: f64) -> f64 {
         self.curve.log_slope(y) - self.std.ln()
+    }
+
+    /// The straight line on the side of a value that is beyond the limits, where the target grows ever
+    /// faster on that side.
+    fn line_beyond(&self, value: f64) -> Option<StraightLine> {
+        if (self.limits.0..=self.limits.1).contains(&value) {
+            return None;
+        }
+        let (low, high) = (self.y_on_curve(self.limits.0), self.y_on_curve(self.limits.1));
+        let upper = value > self.limits.1;
+        let away = STRAIGHT_FROM * (high - low);
+        let (end, y) = if upper { (high, high + away) } else { (low, low - away) };
+        let slope = self.log_slope_of_curve(y);
+        let line =
+            StraightLine { upper, y, value: self.value_on_curve(y), steepness: (-slope).exp() };
+        let grows = slope < self.log_slope_of_curve(end);
+        (grows && y.is_finite() && line.steepness.is_finite()).then_some(line)
     }
 
     /// Mean and standard deviation of y where it is normal on this scale. The far tail of an
@@ -294,14 +285,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_exponent_of_one_is_a_straight_line() {
-        let line = PowerCurve::YeoJohnson { origin: 3.0, unit: 2.0, exponent: 1.0 };
-        for y in [-50.0, 0.0, 3.0, 1e6] {
-            assert!((line.apply(y) - (y - 3.0) / 2.0).abs() < 1e-9 * (1.0 + y.abs()));
-        }
-    }
-
     /// Quantiles of the normal distribution.
     fn normal(n: usize) -> Vec<f64> {
         use statrs::distribution::{ContinuousCDF, Normal};
@@ -311,7 +294,12 @@ mod tests {
     /// A map of values without anything to explain them.
     fn learn(y: &[f64]) -> Option<Power> {
         let nothing = Matrix::zeros(y.len(), 1);
-        Power::learn(&Evidence::new((&nothing).into()).unwrap(), y, None, range(y))
+        Power::learn(
+            &Evidence::new((&nothing).into()).unwrap(),
+            y,
+            None,
+            (range(y), y.iter().all(|y| *y > 0.0)),
+        )
     }
 
     #[test]
@@ -321,6 +309,11 @@ mod tests {
         assert!((symmetric.numbers()[2] - 1.0).abs() < 0.01, "{symmetric:?}");
         let positive: Vec<f64> = z.iter().map(|z| (5.0 + z).exp()).collect();
         assert_eq!(learn(&positive).unwrap().curve, PowerCurve::Logarithm);
+        // Not where there is a value at or below 0 that is not among these.
+        let nothing = Evidence::new((&Matrix::zeros(800, 1)).into()).unwrap();
+        let other = Power::learn(&nothing, &positive, None, (range(&positive), false)).unwrap();
+        assert_ne!(other.curve, PowerCurve::Logarithm);
+        assert!(other.takes(0.0) && !learn(&positive).unwrap().takes(0.0));
         // The same values in other units have the same map.
         let scaled: Vec<f64> = positive.iter().map(|y| y * 1e-9 - 4.0).collect();
         let skewed: Vec<f64> = positive.iter().map(|y| y - 4e9).collect();
@@ -337,7 +330,8 @@ mod tests {
         let noise = |i: usize| z[(i * 177) % 400];
         let y: Vec<f64> = (0..400).map(|i| column[i] + 0.3 * noise(i)).collect();
         let x = Matrix::from_row_major(400, 1, column).unwrap();
-        let map = Power::learn(&Evidence::new((&x).into()).unwrap(), &y, None, range(&y)).unwrap();
+        let evidence = Evidence::new((&x).into()).unwrap();
+        let map = Power::learn(&evidence, &y, None, (range(&y), false)).unwrap();
         // Its curve is straight over most of the values: alone it would not be.
         let bend = |power: &Power| {
             let slope = |y: f64| power.log_slope(y);
@@ -392,6 +386,32 @@ mod tests {
         let (mean, _) = power.moments(9.0, 0.5);
         let (low, high) = (power.undo(8.5), power.undo(9.5));
         assert!(low < mean && mean < high, "{low} {mean} {high}");
+    }
+
+    #[test]
+    fn far_beyond_the_values_the_map_is_a_straight_line() {
+        let y: Vec<f64> = normal(400).iter().map(|z| z.exp()).collect();
+        let log = learn(&y).unwrap();
+        let left = learn(&y.iter().map(|y| -y).collect::<Vec<_>>()).unwrap();
+        for (power, side) in [(log, 1.0), (left, -1.0)] {
+            // The curve for a long way, and a line where it ends.
+            assert_eq!(power.undo(side * 4.0), power.y_on_curve(side * 4.0), "{power:?}");
+            assert!(power.undo(side * 1e3) / power.y_on_curve(side * 1e3) < 1e-3, "{power:?}");
+            let ys = [1e3, 1e4, 2e4, 3e4, 1e5, 1e9, 1e200].map(|y| side * y);
+            for y in ys {
+                let back = power.undo(power.apply(y));
+                assert!((back / y - 1.0).abs() < 1e-9, "{y}: {back}");
+                let h = 1e-5 * y;
+                let slope = (power.apply(y + h) - power.apply(y - h)) / (2.0 * h);
+                assert!((slope.ln() - power.log_slope(y)).abs() < 1e-4, "{y}");
+            }
+            let steps = [1e3, 2e3].map(|t| power.undo(side * t) - power.undo(side * (t - 1.0)));
+            assert!((steps[0] / steps[1] - 1.0).abs() < 1e-9, "{steps:?}");
+            let (mean, std) = power.moments(side * 1e6, 1.0);
+            assert!((power.apply(mean) / (side * 1e6) - 1.0).abs() < 1e-5 && std < 1e6);
+        }
+        // A logarithm has no end below.
+        assert!(log.undo(-500.0) > 0.0);
     }
 
     #[test]

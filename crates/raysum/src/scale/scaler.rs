@@ -119,10 +119,11 @@ impl Scaler {
         let evidence = scales.powers.then(|| Evidence::new(data.x())).transpose()?;
         let weight = observed.map_or(1.0, mean);
         let average_noise = observed.map_or(1.0, |w| average_noise(w, weight));
-        let scaler = |y: &&[f64]| {
+        let scaler = |(y, above_zero): (&&[f64], &bool)| {
             let target = Self::of_target(y, weights);
             let power = |evidence: &Evidence| {
-                Power::learn(evidence, y, weights, target.range.unwrap_or_default())
+                let range = target.range.unwrap_or_default();
+                Power::learn(evidence, y, weights, (range, *above_zero))
             };
             Self {
                 x: x.clone(),
@@ -134,7 +135,7 @@ impl Scaler {
                 reported_noise: if weighted { weight } else { average_noise },
             }
         };
-        Ok(data.targets().iter().map(scaler).collect())
+        Ok(data.targets().iter().zip(data.above_zero()).map(scaler).collect())
     }
 
     /// The scales of rows on many machines, for each target: the columns and the targets by sums
@@ -152,7 +153,8 @@ impl Scaler {
         let weight = weight.unwrap_or(1.0);
         let scaler = |(y, target): (&&[f64], &Standard)| {
             let power = |evidence: &Evidence| {
-                Power::learn(evidence, y, weights, target.range.unwrap_or_default())
+                let range = target.range.unwrap_or_default();
+                Power::learn(evidence, y, weights, (range, range.0 > 0.0))
             };
             Self {
                 x: x.to_vec(),

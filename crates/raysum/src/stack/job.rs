@@ -178,10 +178,7 @@ impl StackJob<'_, '_, '_> {
     /// Some of the rows.
     fn rows<'b>(&'b self, rows: &'b [usize], labels: &'b Labels<Vec<f64>>) -> Result<Dataset<'b>> {
         let data = labels.dataset(self.data.x().choose(rows), 0..self.data.targets().len())?;
-        match self.data.groups() {
-            Some(groups) => data.grouped(groups),
-            None => Ok(data),
-        }
+        Ok(data.part_of(self.data))
     }
 
     /// The models of a candidate, one per target. Its search may start from a model of some of the rows.

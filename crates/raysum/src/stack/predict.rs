@@ -74,7 +74,7 @@ impl Stack {
         let x = x.into();
         let mut sum = Matrix::zeros(x.rows(), self.columns());
         for member in self.members.iter().filter(|m| m.share.mean > 0.0) {
-            let own = member.model.mean_gradient(x)?;
+            let own = member.model.mean_gradient_inflated(x, member.share.inflation)?;
             for i in 0..x.rows() {
                 let each = sum.row_mut(i).iter_mut().zip(own.row(i));
                 each.for_each(|(sum, own)| *sum += member.share.mean * own);

@@ -97,5 +97,8 @@ fn impossible_weights_are_refused_with_their_row() {
     assert_eq!(e, "the noise std of row 2 is -0.5, but must be finite and at least 0");
     let two = Dataset::with_targets(&x, &[&y, &y]).unwrap();
     let e = message(two.with_noise_std(&[1.0; 3]).unwrap_err());
-    assert_eq!(e, "noise of rows is that of one target; fit several targets one by one");
+    assert_eq!(
+        e,
+        "the noise of rows belongs to one target: fit several targets one by one, with hyperparameters of their own"
+    );
 }

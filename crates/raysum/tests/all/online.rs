@@ -3,6 +3,7 @@
 use crate::common::{normals, with};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use raysum::error::UpdateError;
 use raysum::settings::EngineChoice;
 use raysum::{Config, Dataset, Error, Fit, Matrix, Model, Prediction, Shard};
 use std::sync::LazyLock;
@@ -197,7 +198,7 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         let mut model = fitted(engine, &data);
         let before = model.predict(&data.x).unwrap();
         let e = model.remove(&data.set()).unwrap_err();
-        assert!(matches!(e, Error::TooFewRows { rows: 0 }), "{e}");
+        assert!(matches!(e, Error::Update(UpdateError::NoRowsLeft)), "{e}");
         let (narrow, y) = (Matrix::zeros(1, 2), [1.0]);
         let e = model.update(&Dataset::rows_of(&narrow, &[&y]).unwrap()).unwrap_err();
         assert_eq!(e.to_string(), "X has 2 columns, but the model was fitted on 3");

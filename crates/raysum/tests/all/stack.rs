@@ -118,7 +118,7 @@ fn a_stack_comes_back_from_its_file() {
     // It is no single model.
     let e = raysum::Model::load(&path).unwrap_err().to_string();
     let members = stack.members().len();
-    assert!(e.ends_with(&format!("it holds a stack of {members} models; read it as a stack")));
+    assert!(e.ends_with(&format!("it holds a mixture of {members} models; read it as a stack")));
     let e = stack.require_single("statistics of shards").unwrap_err();
     assert!(matches!(e, Error::Stack(StackError::SeveralMembers { .. })), "{e}");
 }

@@ -2,8 +2,9 @@
 
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
+use raysum::error::UpdateError;
 use raysum::settings::{EngineChoice, TargetScale};
-use raysum::{Config, Dataset, Fit, Matrix, Model};
+use raysum::{Config, Dataset, Error, Fit, Matrix, Model, Result, StackFit};
 
 /// Rows whose target is the exponential of a function with noise: above 0, and skewed.
 fn skewed(n: usize, seed: u64) -> (Matrix, Vec<f64>) {
@@ -101,31 +102,39 @@ fn observed_functions_have_the_distribution_of_predictions() {
     assert_ne!(drawn, functions.evaluate(&few).unwrap());
 }
 
+/// Fails unless a gradient is that of the mean at some rows.
+fn check_gradient(gradient: &Matrix, rows: &Matrix, mean: impl Fn(&Matrix) -> Result<Vec<f64>>) {
+    let h = 1e-4;
+    for c in 0..rows.columns() {
+        let moved = |sign: f64| {
+            let step = |j| if j == c { sign * h } else { 0.0 };
+            let to = Matrix::from_fn(rows.rows(), rows.columns(), |i, j| rows[(i, j)] + step(j));
+            mean(&to).unwrap()
+        };
+        let (up, down) = (moved(1.0), moved(-1.0));
+        for i in 0..rows.rows() {
+            let (slope, found) = ((up[i] - down[i]) / (2.0 * h), gradient[(i, c)]);
+            assert!((slope - found).abs() < 1e-4 * (1.0 + slope.abs()), "{slope}, {found}");
+        }
+    }
+}
+
 #[test]
 fn gradients_are_those_of_the_predicted_mean() {
     for engine in [EngineChoice::Dense, EngineChoice::Weight] {
-        let (model, x, _) = fitted(engine);
+        let (model, x, y) = fitted(engine);
         let rows = x.gather(&[3, 40, 77]);
-        let gradient = model.mean_gradient(&rows).unwrap();
-        for c in 0..2 {
-            let h = 1e-4;
-            let moved = |sign: f64| {
-                let to = Matrix::from_fn(3, 2, |i, j| {
-                    rows[(i, j)] + if j == c { sign * h } else { 0.0 }
-                });
-                model.predict_mean(&to).unwrap()
-            };
-            let (up, down) = (moved(1.0), moved(-1.0));
-            for i in 0..3 {
-                let slope = (up[i] - down[i]) / (2.0 * h);
-                let found = gradient[(i, c)];
-                assert!((slope - found).abs() < 1e-4 * (1.0 + slope.abs()), "{slope}, {found}");
-            }
-        }
+        check_gradient(&model.mean_gradient(&rows).unwrap(), &rows, |x| model.predict_mean(x));
+        // The mean depends on the spread, which held-out rows change.
+        let fit = StackFit::one("linear+gam", model.config());
+        let stack = fit.run(&Dataset::new(&x, &y).unwrap()).unwrap().remove(0);
+        assert!((stack.members()[0].share.inflation - 1.0).abs() > 0.01);
+        let gradient = stack.mean_gradient(&rows).unwrap();
+        check_gradient(&gradient, &rows, |x| Ok(stack.predict(x)?.mean));
         let message = model.joint(&rows).unwrap_err().to_string();
         assert_eq!(
             message,
-            "a model with a target scale has no covariance of predictions; fit it with the target \
+            "covariance of predictions cannot be combined with a target scale; fit with the target \
              scale none"
         );
         assert!(model.variance_gradient(&rows).is_err());
@@ -164,6 +173,38 @@ fn updates_merges_and_files_keep_the_scale_and_its_likelihood() {
         none.target_scale = TargetScale::None;
         assert!(Fit::new(&none).condition(&part, &h).is_ok());
     }
+}
+
+#[test]
+fn a_target_without_a_logarithm_is_refused_by_a_model_that_takes_it() {
+    let (model, x, _) = fitted(EngineChoice::Auto);
+    assert_eq!(model.target_transformation().unwrap(), "logarithm");
+    let rows = x.gather(&[3, 4]);
+    for value in [0.0, -1.0] {
+        let y = [1.0, value];
+        let data = Dataset::new(&rows, &y).unwrap();
+        let mut changed = model.clone();
+        for error in [changed.update(&data).unwrap_err(), model.shard(&data).unwrap_err()] {
+            assert!(
+                matches!(error, Error::Update(UpdateError::NoLogarithm { row: 1, value: v }) if v == value),
+                "{error}"
+            );
+        }
+        assert_eq!(changed.predict(&x).unwrap(), model.predict(&x).unwrap());
+    }
+}
+
+#[test]
+fn rows_without_others_have_the_scale_of_all() {
+    // A logarithm of all rows but one would be infinitely wrong about that one.
+    let (x, mut y) = skewed(150, 1);
+    y[7] = 0.0;
+    let fit = StackFit::one("linear+gam", &config(EngineChoice::Auto))
+        .run(&Dataset::new(&x, &y).unwrap());
+    let stack = fit.unwrap().remove(0);
+    assert_ne!(stack.first().target_transformation().unwrap(), "logarithm");
+    let nlpd = stack.held_out().unwrap().scores.nlpd;
+    assert!(nlpd < 3.0, "{nlpd}");
 }
 
 #[test]

@@ -186,6 +186,6 @@ fn texts_outside_the_categories_are_others_where_there_are_others() {
     assert_eq!(encoded.x.as_slice(), expected);
     assert_eq!(
         notes,
-        ["t.csv: 1 missing cell in 1 row filled with the training means (columns 'c')"]
+        ["t.csv: 1 missing cell in 1 row filled with the training means (column 'c')"]
     );
 }

@@ -161,7 +161,7 @@ fn everything_that_a_column_can_be() {
             "t.csv, column 'id': it is left out, because its 30 texts are all different",
             "t.csv: dates are read as day, month, year in 'when'",
             "t.csv: taken as categories: 'city' (3 categories)",
-            "t.csv: 1 missing cell in 1 row filled with the training means (columns 'size')",
+            "t.csv: 1 missing cell in 1 row filled with the training means (column 'size')",
         ]
     );
     // The same from a file, of commas or semicolons.

@@ -4,7 +4,7 @@
 use super::{Dense, DensePosterior};
 use crate::data::{Labels, Matrix};
 use crate::engine::{Change, Conditioned, Observations, Posterior, Prior, RowChanges, Rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, UpdateError};
 use crate::limits::MAX_DENSE_ROWS;
 use crate::linalg::Threads;
 use crate::views::Views;
@@ -78,7 +78,7 @@ impl RowChanges for DensePosterior {
         };
         let n = rows.z.rows();
         if n == 0 {
-            return Err(Error::TooFewRows { rows: 0 });
+            return Err(UpdateError::NoRowsLeft.into());
         }
         if n > MAX_DENSE_ROWS {
             return Err(Error::RefitDue);

@@ -4,7 +4,7 @@ use super::NeighborsPosterior;
 use super::posterior::NeighborsShared;
 use crate::data::Matrix;
 use crate::engine::{Change, Conditioned, Observations, RowChanges, Rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, UpdateError};
 
 /// Rows are the same if they differ by less than this, in standardised units.
 const SAME: f64 = 1e-9;
@@ -60,7 +60,7 @@ impl RowChanges for NeighborsPosterior {
             Change::Replace => (others, rows.observations.clone()),
         };
         if x.rows() == 0 {
-            return Err(Error::TooFewRows { rows: 0 });
+            return Err(UpdateError::NoRowsLeft.into());
         }
         let prior = self.shared_prior();
         let (options, seed) = (self.shared.options.clone(), self.shared.seed);

@@ -12,7 +12,7 @@ use crate::basis::Occupancy;
 use crate::engine::{
     Change, Conditioned, Mergeable, Posterior, Prior, RowChanges, Rows, Statistics, Summary, Tensor,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, UpdateError};
 use crate::limits::MAX_FEATURES;
 use crate::linalg::Threads;
 use crate::scale::StandardRows;
@@ -100,7 +100,7 @@ impl WeightPosterior {
             sums.change(&statistics_of(&map, self.prior(), rows)?, change)?;
         }
         if sums.rows == 0 {
-            return Err(Error::TooFewRows { rows: 0 });
+            return Err(UpdateError::NoRowsLeft.into());
         }
         Ok(Self::one(map, &sums, self.shared_prior())?.conditioned())
     }
