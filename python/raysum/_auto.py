@@ -192,8 +192,8 @@ class AutoGPRegressor(
         Returns
         -------
         estimator : AutoGPRegressor
-            A fitted estimator, with the parameters of its fit except `effort`, which a file does
-            not record.
+            A fitted estimator, with the parameters of its fit except `effort`, `missing`, unless it
+            was "indicate", and `categories` where no column had more: a file does not record them.
         """
         estimator = cls()
         estimator._take(_raysum.Model.load(path))

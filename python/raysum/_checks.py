@@ -108,7 +108,8 @@ def finite(X: Floats, named: FittedModel | list[str]) -> Floats:
     row, column, count = found
     names = named if isinstance(named, list) else getattr(named, "feature_names_in_", None)
     place = f"row {row}, column " + (str(column) if names is None else repr(str(names[column])))
-    raise ValueError(f"Input X contains {_kind(X[row, column])} at {place}{_more(count)}.")
+    hint = " The parameter missing says what to do about gaps." if np.isnan(X[row, column]) else ""
+    raise ValueError(f"Input X contains {_kind(X[row, column])} at {place}{_more(count)}.{hint}")
 
 
 def probabilities(given: ArrayLike, name: str = "levels") -> Floats:
@@ -132,9 +133,9 @@ def finite_target(y: Floats, missing: bool = False) -> None:
         return
     place = np.argwhere(bad)[0]
     where = f"row {place[0]}" + (f", column {place[1]}" if y.ndim == 2 else "")
-    raise ValueError(
-        f"Input y contains {_kind(y[tuple(place)])} at {where}{_more(int(bad.sum()))}."
-    )
+    kind = _kind(y[tuple(place)])
+    hint = " Leave such rows out, as missing='drop' does." if kind == "NaN" else ""
+    raise ValueError(f"Input y contains {kind} at {where}{_more(int(bad.sum()))}.{hint}")
 
 
 def _kind(value: float) -> str:

@@ -69,7 +69,7 @@ class ClusterRegressor(BaseEstimator):
         n_restarts: int = 0,
         subset: int | None = None,
         independent: bool = True,
-        noise_bounds: Sequence[float] | NDArray[np.floating] = (1e-4, 10.0),
+        noise_bounds: Sequence[float] | NDArray[np.floating] | None = None,
         missing: MissingRule = "error",
         categories: int = 100,
         sample_rows: int = SAMPLE_ROWS,

@@ -130,9 +130,10 @@ class ProjectedAdditiveGPRegressor(
         Whether each of several targets has its own hyperparameters, found by its own search. False
         lets them share all hyperparameters, including the ratio of noise to signal, at the cost of
         one search.
-    noise_bounds : (float, float), default=(1e-4, 10.0)
+    noise_bounds : (float, float), default=None
         Range of the noise variance, relative to the target's variance: never below the first, and
-        above the second only against a steep prior.
+        above the second only against a steep prior. None stands for (1e-4, 10) of the models of the
+        paper, and (1e-7, 10) of the others and of sums.
     intervals : {"calibrated", "gaussian"}, default="calibrated"
         Where standard deviations, intervals and quantiles come from: from errors at held-out rows,
         for which the model is also fitted without each fifth of the rows (without one part of them
@@ -280,7 +281,7 @@ class ProjectedAdditiveGPRegressor(
         n_restarts: int = 0,
         subset: int | None = None,
         independent: bool = True,
-        noise_bounds: Sequence[float] | NDArray[np.floating] = (1e-4, 10.0),
+        noise_bounds: Sequence[float] | NDArray[np.floating] | None = None,
         intervals: IntervalsName = "calibrated",
         missing: MissingRule = "error",
         categories: int = 100,
@@ -333,13 +334,14 @@ class ProjectedAdditiveGPRegressor(
         Returns
         -------
         estimator : ProjectedAdditiveGPRegressor
-            A fitted estimator, with the parameters of its fit.
+            A fitted estimator, with the parameters of its fit except `missing`, unless it was
+            "indicate", and `categories` where no column had more: a file does not record them.
         """
         model = _raysum.Model.load(path)
         most = max(len(members) for members in _description.describe(model)["members"])
         if most > 1:
             raise ValueError(
-                f"{os.fspath(path)}: it holds a stack of {most} models; read it with "
+                f"{os.fspath(path)}: it holds a mixture of {most} models; read it with "
                 "AutoGPRegressor.load."
             )
         estimator = cls()

@@ -37,6 +37,10 @@ def _named(kind: str) -> StrOptions:
 class _Model(StrOptions):
     """The name of a model, or a sum of them, whose terms the compiled part checks."""
 
+    def __str__(self) -> str:
+        names = ", ".join(NAMES["model"])
+        return f"one of {names}, or a sum such as 'linear+gam'; for auto see AutoGPRegressor"
+
     def is_satisfied_by(self, val: object) -> bool:
         terms = isinstance(val, str) and ("+" in val or ":" in val)
         return terms or bool(super().is_satisfied_by(val))
@@ -88,7 +92,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "n_restarts": [_count(0, 1000)],
     "subset": [_limited("subset"), None],
     "independent": ["boolean"],
-    "noise_bounds": ["array-like"],
+    "noise_bounds": ["array-like", None],
     **COMMON,
 }
 #: Constraints of the settings in `ski`.
@@ -186,7 +190,8 @@ def parameters(description: _description.Description) -> dict[str, Any]:
     found["max_evaluations"] = config["max_evaluations"]
     found["subset"] = config["subset"]
     found["n_restarts"] = config["starts"] - 1
-    found["noise_bounds"] = tuple(config["noise_bounds"])
+    if config["noise_bounds"] != usual["noise_bounds"]:
+        found["noise_bounds"] = tuple(config["noise_bounds"])
     return {**found, **common_parameters(description)}
 
 
@@ -241,7 +246,9 @@ def _degrees(n_projections: int | str | None, degrees: str | ArrayLike | None) -
     return ",".join(f"{len(list(same))}x{degree}" for degree, same in groupby(each))
 
 
-def _noise_bounds(given: ArrayLike) -> tuple[float, float]:
+def _noise_bounds(given: ArrayLike | None) -> tuple[float, float] | None:
+    if given is None:
+        return None
     bounds = list(np.ravel(given))
     if len(bounds) != 2 or not all(isinstance(bound, Real) for bound in bounds):
         raise ValueError(f"noise_bounds must be two numbers, low and high. Got {bounds!r} instead.")

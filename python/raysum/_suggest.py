@@ -56,6 +56,8 @@ class SuggestMixin(FittedModel):
         check_is_fitted(self)
         if not isinstance(n, Integral) or isinstance(n, bool):
             raise ValueError(f"n is {n!r}, but must be a whole number from 1.")
+        if not isinstance(bounds, Mapping | None):
+            raise ValueError(f"bounds is {bounds!r}, but must be a mapping from columns to values.")
         labels = self._columns[1]
         named = hasattr(self, "feature_names_in_")
         ranges = [

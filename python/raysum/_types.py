@@ -52,7 +52,7 @@ class Settings(TypedDict):
     max_evaluations: int | None
     subset: int | None
     starts: int
-    noise_bounds: tuple[float, float]
+    noise_bounds: tuple[float, float] | None
     seed: int
     ski: SkiOptions
     neighbors: int | None

@@ -285,7 +285,7 @@ class TestFiles:
         assert same(auto, again, X) and again.get_params() == auto.get_params()
         assert again.members_ == auto.members_ and again.scores_ == auto.scores_
         assert again.calibration_ == auto.calibration_ and again.relevance_ == auto.relevance_
-        with pytest.raises(ValueError, match=r"auto\.raysum: it holds a stack of \d+ models; read"):
+        with pytest.raises(ValueError, match=r"it holds a mixture of \d+ models; read"):
             ProjectedAdditiveGPRegressor.load(tmp_path / "auto.raysum")
         fitted.save(tmp_path / "one.raysum")
         one = AutoGPRegressor.load(tmp_path / "one.raysum")

@@ -121,7 +121,7 @@ NOISE = [
     failing(
         "noise-two-targets",
         ValueError,
-        "noise of rows is that of one target; fit several targets one by one",
+        "the noise of rows belongs to one target: fit several targets one by one",
         lambda: fit(y=TWO, noise_std=0.1),
     ),
     failing(

@@ -93,7 +93,7 @@ def test_polars_and_pickle_and_files(tmp_path, model):
 def test_a_new_gap_is_refused_unless_a_rule_allows_it(model):
     X = FRAME.copy()
     X.loc[7, "a"] = np.nan
-    says = "X, row 7, column 'a': the value is missing; use missing='drop' or missing='mean'"
+    says = "X, row 7, column 'a': the value is missing; use missing='mean', or leave such rows out"
     for ask in (model.predict, model.sample_y, model.components, model.gradient):
         with pytest.raises(ValueError) as raised:
             ask(X)

@@ -51,9 +51,9 @@ def test_a_transformed_target_has_exact_intervals_and_stays_positive(transformed
 
 def test_what_a_transformed_target_lacks_is_a_sentence(transformed):
     gp, X, _ = transformed
-    with pytest.raises(ValueError, match="has no covariance of predictions; fit it with the"):
+    with pytest.raises(ValueError, match="cannot be combined with a target scale; fit with"):
         gp.predict(X, return_cov=True)
-    with pytest.raises(ValueError, match="has no known noise"):
+    with pytest.raises(ValueError, match="known noise cannot be combined with a target scale"):
         gp.predict(X, return_std=True, noise_std=0.1)
     # Components are those of the transformed target.
     values = gp.components(X).sum(axis=1) + gp.constant_
@@ -104,7 +104,7 @@ def test_several_targets_have_their_own():
     first, second = gp.target_transformation_
     assert first == "logarithm" and second.startswith("Yeo–Johnson")
     assert gp.predict_noise(X).shape == (150, 2)
-    with pytest.raises(ValueError, match="noise of rows is that of one target"):
+    with pytest.raises(ValueError, match="the noise of rows belongs to one target"):
         gp.set_params(independent=False).fit(X, Y)
 
 

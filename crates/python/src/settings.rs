@@ -40,7 +40,7 @@ pub(crate) struct Settings {
     max_evaluations: Option<usize>,
     subset: Option<usize>,
     starts: u32,
-    noise_bounds: (f64, f64),
+    noise_bounds: Option<(f64, f64)>,
     seed: u64,
     ski: Ski,
     neighbors: Option<usize>,
@@ -177,7 +177,7 @@ impl Settings {
             subset: self.subset,
             max_evaluations: self.max_evaluations,
             starts: Some(self.starts),
-            noise_bounds: Some(self.noise_bounds),
+            noise_bounds: self.noise_bounds,
             seed: Some(self.seed),
         })
     }
