@@ -101,9 +101,11 @@ class SingleModel(FittedModel):
         """Warns if the search did not converge, or was bound by its cost."""
         reports = self._description["reports"]
         if any(report["rough"] for report in reports):
+            scale = "if columns have heavy tails, columns_scale='ranks' often helps; "
             warnings.warn(
-                "the functions are as rough as is affordable for this many rows; if columns have "
-                "heavy tails, columns_scale='ranks' often helps",
+                "the functions are as rough as is affordable for this many rows; "
+                f"{'' if self.columns_scale in ('ranks', 'cuts') else scale}"
+                "a kernel of all columns, such as 'linear+matern32-ard', has no such limit",
                 stacklevel=3,
             )
         if any(report["hit_limit"] for report in reports):

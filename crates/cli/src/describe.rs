@@ -102,9 +102,15 @@ pub(crate) fn rough(model: &Model) -> String {
     if !model.report().rough {
         return String::new();
     }
-    "the functions are as rough as is affordable for this many rows; if columns have heavy tails, \
-     --columns-scale ranks often helps\n"
-        .into()
+    let scale = if holds_values(model) {
+        ""
+    } else {
+        "if columns have heavy tails, --columns-scale ranks often helps; "
+    };
+    format!(
+        "the functions are as rough as is affordable for this many rows; {scale}a kernel of all columns, \
+         such as linear+matern32-ard, has no such limit\n"
+    )
 }
 
 /// The name of the target, or what stands for it.
