@@ -109,20 +109,61 @@ impl<'a, 'p> Fit<'a, 'p> {
                 index: (whole.index * groups.len() + target) * searches,
                 count: whole.count * groups.len() * searches,
             };
-            let mut training = self.training(data)?;
-            let parameters = start::parameters(self.config, self.projections.as_deref(), data)?;
-            let (schedule, search) = self.prepare(&mut training, data, &parameters, self.start)?;
-            let found = schedule.run(search, &training, &parameters);
-            let found = found.map_err(|e| start::of_term(e, self.config, data.columns()))?;
-            let of_group =
-                conditioning::condition(self.config, &training, &found, self.levels.as_ref())?;
-            models.extend(if self.learns_noise() {
-                self.with_levels(training, data, found, of_group)?
-            } else {
-                of_group
-            });
+            let training = self.training(data)?;
+            let fewer = self.fewer_directions(self.start, &training, data)?;
+            let mut fit = self.of_config(fewer.as_ref().unwrap_or(self.config));
+            models.extend(fit.run_together(training, data)?);
         }
         Ok(models)
+    }
+
+    /// Searches for targets that are fitted together, and conditions on all rows.
+    fn run_together(
+        &mut self,
+        mut training: Training<'_>,
+        data: &Dataset<'_>,
+    ) -> Result<Vec<Model>> {
+        let parameters = start::parameters(self.config, self.projections.as_deref(), data)?;
+        let (schedule, search) = self.prepare(&mut training, data, &parameters, self.start)?;
+        let found = schedule.run(search, &training, &parameters);
+        let found = found.map_err(|e| start::of_term(e, self.config, data.columns()))?;
+        let models = conditioning::condition(self.config, &training, &found, self.levels.as_ref())?;
+        if self.learns_noise() {
+            self.with_levels(training, data, found, models)
+        } else {
+            Ok(models)
+        }
+    }
+
+    /// The configuration with fewer directions, if it needs them: see [`start::fewer_directions`].
+    fn fewer_directions(
+        &self,
+        known: Option<&Hyperparameters>,
+        training: &Training<'_>,
+        data: &Dataset<'_>,
+    ) -> Result<Option<Config>> {
+        let known: Option<Vec<usize>> = match (&self.projections, known) {
+            (Some(along), _) => Some(along.iter().map(|p| p.degrees().len()).collect()),
+            (None, Some(h)) => Some(h.terms.iter().map(|term| term.variances.len()).collect()),
+            (None, None) => None,
+        };
+        start::fewer_directions(self.config, known.as_deref(), training, data.columns())
+    }
+
+    /// The same fit of another configuration.
+    fn of_config<'s>(&'s mut self, config: &'s Config) -> Fit<'s, 'p> {
+        Fit {
+            config,
+            start: self.start,
+            projections: self.projections.clone(),
+            freedom: self.freedom,
+            levels: self.levels.clone(),
+            shared: self.shared,
+            relevance: self.relevance,
+            place: self.place,
+            progress: self.progress.as_deref_mut(),
+            checkpoint: self.checkpoint.as_deref_mut(),
+        }
     }
 
     /// A search of hyperparameters for some rows, before its first evaluation.

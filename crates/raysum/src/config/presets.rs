@@ -22,6 +22,8 @@ const LEAST_NOISE: f64 = 1e-7;
 /// in place of 20 the error of `linear+gam+dpa-ard` is lower on nearly every table that was tried
 /// (`bench/README.md`).
 const DIRECTIONS_IN_SUM: &str = "80..100x1";
+/// Those of `dpa-ard` alone.
+const DIRECTIONS: &str = "20..100x1";
 
 /// What users call a mixture of models, which is none of the presets.
 const AUTO: &str = "auto";
@@ -105,7 +107,7 @@ const PRESETS: [Preset; 24] = {
         degrees_in_sum: DIRECTIONS_IN_SUM,
         ..Preset::new(
             "dpa-ard",
-            "20..100x1",
+            DIRECTIONS,
             Diverse,
             Columns,
             "20 to 100 diverse directions, one per column (80 or more in a sum), and a length-scale per column",
@@ -322,6 +324,23 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// The same model with fewer directions in terms that have as many as `dpa-ard` has in a sum;
+    /// `None` where no term has more of them than `dpa-ard` alone.
+    pub(crate) fn with_fewer_directions(&self, columns: usize) -> Result<Option<Self>> {
+        let (many, few): (Degrees, Degrees) = (DIRECTIONS_IN_SUM.parse()?, DIRECTIONS.parse()?);
+        if many.resolve(columns).len() == few.resolve(columns).len() {
+            return Ok(None);
+        }
+        let fewer = |term: &Term| match term.degrees == many {
+            true => Term { degrees: few.clone(), ..term.clone() },
+            false => term.clone(),
+        };
+        let terms: Vec<Term> = self.terms.iter().map(fewer).collect();
+        Ok((terms != self.terms).then(|| Self { terms, ..self.clone() }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -357,6 +376,19 @@ mod tests {
         for terms in kernels.map(|name| Config::preset(name).unwrap().terms) {
             assert_eq!(terms[0].kernel, Shape::Stationary(SubKernel::Matern32));
         }
+    }
+
+    #[test]
+    fn only_the_directions_of_a_sum_become_fewer() {
+        let fewer = |name: &str, columns| {
+            let config = Config::preset(name).unwrap();
+            let terms = config.with_fewer_directions(columns).unwrap()?.terms;
+            Some(terms.iter().map(|t| t.degrees.to_string()).collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(fewer("linear+gam+dpa-ard", 79).unwrap(), "dx1 dx1 20..100x1");
+        assert_eq!(fewer("linear+gam+dpa-ard", 80), None);
+        assert_eq!(fewer("gam+dpa-ard:40x1", 8), None);
+        assert_eq!(fewer("dpa-ard", 8), None);
     }
 
     #[test]

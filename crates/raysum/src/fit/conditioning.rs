@@ -21,12 +21,14 @@ impl Fit<'_, '_> {
     ) -> Result<Vec<Model>> {
         let mut models = Vec::new();
         for data in start::groups(data, self.shared) {
-            let parameters = start::parameters(self.config, self.projections.as_deref(), &data)?;
+            let training = self.training(&data)?;
+            let fewer = self.fewer_directions(Some(hyperparameters), &training, &data)?;
+            let config = fewer.as_ref().unwrap_or(self.config);
+            let parameters = start::parameters(config, self.projections.as_deref(), &data)?;
             parameters.check(hyperparameters)?;
             let mut found = Found::given(parameters, hyperparameters.clone());
             found.report.shrinkage = self.freedom.and_then(Freedom::width);
-            let training = self.training(&data)?;
-            models.extend(condition(self.config, &training, &found, self.levels.as_ref())?);
+            models.extend(condition(config, &training, &found, self.levels.as_ref())?);
         }
         Ok(models)
     }

@@ -1,7 +1,7 @@
 //! Fits to rows that are somewhere else, of which a sample is at hand.
 
+use super::Fit;
 use super::training::{Elsewhere, Training};
-use super::{Fit, conditioning, start};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::model::Model;
@@ -14,12 +14,9 @@ impl Fit<'_, '_> {
         sample: &Dataset<'_>,
         all: Elsewhere<'_>,
     ) -> Result<Vec<Model>> {
-        let mut training = Training::of_sample(self.config, sample, all)?;
-        let parameters = start::parameters(self.config, self.projections.as_deref(), sample)?;
-        let (schedule, search) = self.prepare(&mut training, sample, &parameters, None)?;
-        let found = schedule.run(search, &training, &parameters);
-        let found = found.map_err(|e| start::of_term(e, self.config, sample.columns()))?;
-        conditioning::condition(self.config, &training, &found, None)
+        let training = Training::of_sample(self.config, sample, all)?;
+        let fewer = self.fewer_directions(None, &training, sample)?;
+        self.of_config(fewer.as_ref().unwrap_or(self.config)).run_together(training, sample)
     }
 
     /// The place of one of several targets, each with a search of its own.

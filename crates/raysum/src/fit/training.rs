@@ -158,6 +158,12 @@ impl<'a> Training<'a> {
         self.groups
     }
 
+    /// Whether a search from here on would take more features than are affordable.
+    pub(super) fn is_dear(&self, start: &Prior) -> bool {
+        let scaler = &self.scalers[0];
+        self.roughness.as_ref().is_some_and(|roughness| roughness.check(start, scaler).is_err())
+    }
+
     /// A search may stay as rough as it starts.
     pub(super) fn allow(&mut self, start: &Prior) {
         if let Some(roughness) = &mut self.roughness {

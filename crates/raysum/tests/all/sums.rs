@@ -296,3 +296,29 @@ fn shrinkage_has_no_effect_where_no_two_length_scales_could_differ() {
         }
     }
 }
+
+/// Columns with heavy tails make each direction expensive: a sum takes as many as `dpa-ard` has alone.
+#[test]
+fn heavy_tails_get_fewer_directions() {
+    let mut normal = normals(7, 0);
+    let x = Matrix::from_fn(2_100, 4, |_, _| (2.5 * normal()).exp());
+    let y: Vec<f64> = (0..2_100).map(|i| x[(i, 0)].ln().sin() + 0.1 * normal()).collect();
+    let data = Dataset::new(&x, &y).unwrap();
+    let directions = |columns_scale| {
+        let config = with(Config::preset("gam+dpa-ard").unwrap(), |c| {
+            (c.columns_scale, c.max_evaluations) = (columns_scale, Some(2));
+        });
+        let model = config.fit(&data).unwrap();
+        let degrees = model.config().terms[1].degrees.to_string();
+        let sub_kernels = model.hyperparameters().terms[1].variances.len();
+        // Other rows are conditioned on with the directions that were found.
+        let few = x.gather(&(0..50).collect::<Vec<_>>());
+        let few = Dataset::rows_of(&few, &[&y[..50]]).unwrap();
+        let again = Fit::new(&config).start_from(&model);
+        let again = again.condition(&few, model.hyperparameters()).unwrap().remove(0);
+        assert_eq!(again.config().terms[1].degrees.to_string(), degrees);
+        (degrees, sub_kernels)
+    };
+    assert_eq!(directions(ColumnsScale::Standard), ("20..100x1".to_owned(), 20));
+    assert_eq!(directions(ColumnsScale::Ranks), ("80..100x1".to_owned(), 80));
+}
