@@ -59,7 +59,8 @@ impl Model {
     /// Removes rows that the model was fitted on or updated with.
     ///
     /// The dense engine looks for them among its rows. The weight-space engine keeps only sums: it
-    /// detects if more is removed than was added, but not that other rows were meant.
+    /// refuses to remove more than was added, and targets that no row of the model can have had, but
+    /// does not detect that rows like its own were meant.
     pub fn remove(&mut self, data: &Dataset<'_>) -> Result<()> {
         let x = StandardRows::new(self.check(data.x())?, &self.scaler);
         let rows = Rows { x: &x, observations: &self.observations(data)? };

@@ -207,6 +207,11 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         heavy.weights.iter_mut().for_each(|w| *w *= 1e3);
         let e = model.remove(&heavy.set()).unwrap_err();
         assert!(matches!(e, Error::NotTrainingRows { .. }), "{e}");
+        // Rows with targets that none of the model's can have had.
+        let mut strange = data.gather(&[3, 4]);
+        strange.y[1] = 1e6;
+        let e = model.remove(&strange.set()).unwrap_err();
+        assert!(matches!(e, Error::NotTrainingRows { .. }), "{e}");
         if engine == EngineChoice::Dense {
             let stranger = Data::new(10, 1);
             let e = model.remove(&stranger.set()).unwrap_err();

@@ -102,7 +102,13 @@ impl WeightPosterior {
         if sums.rows == 0 {
             return Err(UpdateError::NoRowsLeft.into());
         }
-        Ok(Self::one(map, &sums, self.shared_prior())?.conditioned())
+        let changed = Self::one(map, &sums, self.shared_prior())?;
+        // What extensions leave out of earlier rows is in these sums too.
+        let before = self.statistics().targets.iter().map(|target| target.square).sum::<f64>();
+        if change == Change::Remove && changed.solution.misfit < -NEGLIGIBLE * before {
+            return Err(Error::NotTrainingRows { row: None });
+        }
+        Ok(changed.conditioned())
     }
 
     /// The rows that the features do not express, in order.

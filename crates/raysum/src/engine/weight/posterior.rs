@@ -25,7 +25,7 @@ pub(crate) struct WeightPosterior {
     prior: Arc<Prior>,
     pub(super) map: Arc<FeatureMap>,
     statistics: Statistics,
-    solution: Solution,
+    pub(super) solution: Solution,
     /// Σ, computed on first use of components.
     covariance: OnceLock<Vec<f64>>,
 }

@@ -15,6 +15,8 @@ pub(super) struct Solution {
     pub(super) factor: Arc<Vec<f64>>,
     /// μ.
     pub(super) mean: Vec<f64>,
+    /// σ² y'K⁻¹y, which is not negative for the sums of any rows.
+    pub(super) misfit: f64,
     /// log p(y).
     pub(super) log_marginal_likelihood: f64,
 }
@@ -44,12 +46,13 @@ impl Solution {
             let explained: f64 = half.iter().map(|v| v * v).sum();
             linalg::solve_lower_transposed(&factor, p, &mut half, Threads::One);
             let mean = half.iter().zip(root.iter()).map(|(v, r)| v * r).collect();
-            let quadratic = (target.square - explained) / noise;
+            let misfit = target.square - explained;
             Self {
                 root: Arc::clone(&root),
                 factor: Arc::clone(&factor),
                 mean,
-                log_marginal_likelihood: -0.5 * (quadratic + log_determinant + constant),
+                misfit,
+                log_marginal_likelihood: -0.5 * (misfit / noise + log_determinant + constant),
             }
         };
         Ok(s.targets.iter().map(solve).collect())
