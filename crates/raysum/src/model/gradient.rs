@@ -39,15 +39,15 @@ impl Model {
         let f = join(self.by_block(x, |rows| self.posterior.marginals(rows))?);
         let of_variance = self.function_variance_gradient(x)?;
         let levels = self.noise_levels(x)?;
-        let strength = self.noise.as_ref().map_or(0.0, |noise| noise.strength);
-        let of_log_level = self.noise.as_ref().map(|n| n.model.mean_gradient(x)).transpose()?;
+        let varying = self.noise.as_ref().zip(levels.as_deref());
+        let of_log_level =
+            varying.map(|(noise, levels)| noise.log_slopes(x, levels)).transpose()?;
         for i in 0..x.rows() {
             let noise = self.noise_variance(levels.as_deref(), i);
             let std = (f.variance[i] + noise).sqrt();
             let (by_mean, by_std) = power.mean_slopes(f.mean[i], factor * std);
             for (c, slope) in gradient.row_mut(i).iter_mut().enumerate() {
-                let of_noise =
-                    of_log_level.as_ref().map_or(0.0, |log| noise * strength * log[(i, c)]);
+                let of_noise = of_log_level.as_ref().map_or(0.0, |log| noise * log[(i, c)]);
                 let of_std = (of_variance[(i, c)] + of_noise) / (2.0 * std);
                 let slope_of_mean = by_mean * *slope + by_std * factor * of_std;
                 *slope = slope_of_mean.clamp(f64::MIN, f64::MAX);

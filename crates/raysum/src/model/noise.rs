@@ -1,7 +1,7 @@
 //! Noise that depends on the columns.
 
 use super::Model;
-use crate::data::MatrixRef;
+use crate::data::{Matrix, MatrixRef};
 use crate::engine::Observations;
 use crate::error::Result;
 use std::sync::Arc;
@@ -53,6 +53,19 @@ impl NoiseLevels {
 
     fn level(&self, log: f64) -> f64 {
         self.limited(self.unlimited(log))
+    }
+
+    /// The gradient of the logarithm of the level at some rows with these levels: 0 where a level is at
+    /// its limit.
+    pub(super) fn log_slopes(&self, x: MatrixRef<'_>, levels: &[f64]) -> Result<Matrix> {
+        let least = (self.range.0 / BEYOND).max(1.0 / MOST);
+        let most = (self.range.1 * BEYOND).min(MOST);
+        let mut slopes = self.model.mean_gradient(x)?;
+        for (i, level) in levels.iter().enumerate() {
+            let factor = if least < *level && *level < most { self.strength } else { 0.0 };
+            slopes.row_mut(i).iter_mut().for_each(|slope| *slope *= factor);
+        }
+        Ok(slopes)
     }
 
     /// The levels at some rows.

@@ -1,9 +1,10 @@
 //! Targets on the scale of a power: predictions, densities, draws, gradients, files, updates.
 
+use super::common::{normals, with};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use raysum::error::UpdateError;
-use raysum::settings::{EngineChoice, TargetScale};
+use raysum::settings::{EngineChoice, Noise, TargetScale};
 use raysum::{Config, Dataset, Error, Fit, Matrix, Model, Result, StackFit};
 
 /// Rows whose target is the exponential of a function with noise: above 0, and skewed.
@@ -139,6 +140,27 @@ fn gradients_are_those_of_the_predicted_mean() {
         );
         assert!(model.variance_gradient(&rows).is_err());
         assert!(model.predict_with_noise(&rows, &[0.1; 3]).is_err());
+    }
+}
+
+/// Beyond its limits the level of the noise does not change, and the mean depends on that level.
+#[test]
+fn gradients_know_where_the_noise_stays_at_its_limit() {
+    let mut normal = normals(4, 0);
+    let x = Matrix::from_fn(400, 2, |_, _| normal());
+    let y: Vec<f64> =
+        (0..400).map(|i| (0.5 * x[(i, 1)] + 0.4 * x[(i, 0)].exp() * normal()).exp()).collect();
+    let config = with(Config::preset("linear").unwrap(), |c| {
+        (c.target_scale, c.noise) = (TargetScale::YeoJohnson, Noise::Columns);
+    });
+    let model = config.fit(&Dataset::new(&x, &y).unwrap()).unwrap();
+    let first = |value: f64| Matrix::from_fn(1, 2, |_, c| if c == 0 { value } else { 0.1 });
+    let level = |value| model.noise_std_at(&first(value)).unwrap()[0];
+    assert!(level(0.5) > 1.1 * level(0.4));
+    assert!((level(3.1) / level(3.0) - 1.0).abs() < 1e-3);
+    for value in [0.4, 3.0, 5.0] {
+        let rows = first(value);
+        check_gradient(&model.mean_gradient(&rows).unwrap(), &rows, |x| model.predict_mean(x));
     }
 }
 
