@@ -173,9 +173,18 @@ impl Schema {
     }
 
     /// Names of the columns of X: the feature's own, or `name=category`; `name (others)` and
-    /// `name (missing)` for the category of all other texts, and for the indicator of gaps.
+    /// `name (missing)` for the category of all other texts, and for the indicator of gaps. A made name
+    /// that another column has is followed by a number.
     pub fn encoded_names(&self) -> Vec<String> {
-        self.features.iter().flat_map(Feature::encoded_names).collect()
+        let own = self.features.iter().map(|feature| feature.name.as_str());
+        let mut taken: HashSet<String> = own.map(str::to_owned).collect();
+        let unique = |feature: &Feature| {
+            let made = feature.encoded_names().into_iter();
+            let names =
+                made.map(|name| if name == feature.name { name } else { free(name, &mut taken) });
+            names.collect::<Vec<_>>()
+        };
+        self.features.iter().flat_map(unique).collect()
     }
 
     /// The features that become columns of X, in order.
@@ -215,6 +224,15 @@ impl Schema {
         self.labels.iter().try_for_each(|label| check_format(&label.name, &label.format))?;
         self.features.iter().try_for_each(Feature::validate)
     }
+}
+
+/// This name, or with the first number behind it that makes it one that is not taken.
+fn free(name: String, taken: &mut HashSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{name} ({number})"));
+    let free = std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name));
+    let free = free.unwrap_or(name);
+    taken.insert(free.clone());
+    free
 }
 
 impl Feature {

@@ -74,6 +74,24 @@ fn indicators_and_other_texts_belong_to_their_column() {
 }
 
 #[test]
+fn no_two_columns_of_x_have_one_name() {
+    let mut schema = with_gaps();
+    schema.features[0].name = "colour=red".into();
+    schema.features[3].name = "when (missing)".into();
+    let names = [
+        "colour=red",
+        "colour=blue",
+        "colour=red (2)",
+        "colour (others)",
+        "colour (missing)",
+        "when",
+        "when (missing) (2)",
+        "when (missing)",
+    ];
+    assert_eq!(schema.encoded_names(), names);
+}
+
+#[test]
 fn a_schema_survives_json() {
     for schema in [small(), with_gaps()] {
         schema.validate().unwrap();
