@@ -1,6 +1,6 @@
 //! The origin of a model: the schema of its table, its target and its preset.
 
-use super::Model;
+use super::{FitReport, Model};
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
@@ -74,9 +74,15 @@ impl Model {
         self.preset.as_deref()
     }
 
-    /// Sets the name of the preset that the configuration was made from.
+    /// Sets the name of the preset that the configuration was made from; spaces in it are left out.
     pub fn set_preset(&mut self, name: impl Into<String>) {
-        self.preset = Some(name.into());
+        self.preset = Some(name.into().split_whitespace().collect());
+    }
+
+    /// Reports the search of another model, whose hyperparameters this one has.
+    pub(crate) fn report_search_of(&mut self, other: &Model) {
+        let FitReport { evaluations, unconverged, hit_limit, .. } = other.report;
+        self.report = FitReport { evaluations, unconverged, hit_limit, ..self.report.clone() };
     }
 
     /// The limit of the search was chosen for it: that it ended there is nothing to report.

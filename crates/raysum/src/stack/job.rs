@@ -283,7 +283,7 @@ impl StackJob<'_, '_, '_> {
         let candidate = &self.candidates[c];
         let config = &candidate.config;
         let keep = self.data.rows() > MANY_ROWS
-            || config.subset.is_some()
+            || config.subset.is_some_and(|rows| rows < self.data.rows())
             || config.learns_directions()
             || (self.eligible != Eligible::Last && self.data.rows() > MANY_ROWS_OF_MEMBERS);
         if !keep {
@@ -295,9 +295,12 @@ impl StackJob<'_, '_, '_> {
         let engine = candidate.posterior.unwrap_or(config.engine);
         let config = Config { engine, ..config.clone() };
         let mut models = Vec::new();
-        for (k, model) in found.iter().enumerate() {
-            let fit = Fit::new(&config).start_from(model);
-            models.extend(fit.condition(&self.data.one_target(k), model.hyperparameters())?);
+        for (k, searched) in found.iter().enumerate() {
+            let fit = Fit::new(&config).start_from(searched);
+            let target = self.data.one_target(k);
+            let mut model = fit.condition(&target, searched.hyperparameters())?.remove(0);
+            model.report_search_of(searched);
+            models.push(model);
         }
         Ok(models)
     }

@@ -345,3 +345,22 @@ fn with_preset(mut model: raysum::Model) -> raysum::Model {
     model.set_preset("gam");
     model
 }
+
+/// A model of all rows, with the hyperparameters of a search on some, reports that search.
+#[test]
+fn the_search_on_a_subset_is_reported() {
+    let (x, y) = rows(120, 9);
+    let data = Dataset::new(&x, &y).unwrap();
+    let report = |subset| {
+        let config = with(Config::preset("gam").unwrap(), |c| c.subset = subset);
+        let stack = StackFit::one("gam", &config).run(&data).unwrap().remove(0);
+        let report = stack.single().unwrap().report();
+        (report.rows, report.evaluations)
+    };
+    let (rows, evaluations) = report(Some(60));
+    assert!(rows == 120 && evaluations > 0, "{evaluations}");
+    // A subset of all rows is none.
+    let whole = report(None);
+    assert_eq!(report(Some(120)), whole);
+    assert_eq!(report(Some(5_000)), whole);
+}
