@@ -16,7 +16,7 @@ pub(crate) use suggest::SuggestArgs;
 
 use crate::program::ProgramArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use model::{ModelList, auto_or_preset, model_list};
+use model::{ModelList, model_list, one_model};
 use raysum::limits::{DEFAULT_CATEGORIES, MAX_CATEGORIES, MIN_CATEGORIES};
 use raysum::{Config, Effort, Intervals};
 use std::ffi::OsString;
@@ -169,7 +169,7 @@ pub(crate) struct ReadArgs {
 pub(crate) enum MissingRule {
     /// Stop and name the first one.
     Error,
-    /// Leave such rows out.
+    /// Leave such rows out; their predictions stay empty.
     Drop,
     /// Fill in the column's mean over the training rows; rows without a target are left out.
     Mean,
@@ -223,9 +223,9 @@ impl YesNo {
     }
 }
 
-/// The name of a preset.
+/// The name of a preset or a sum, without spaces.
 pub fn preset(name: &str) -> raysum::Result<String> {
-    Config::preset(name).map(|_| name.to_string())
+    Config::preset(name).map(|_| name.split_whitespace().collect())
 }
 
 /// `raysum fit`.
@@ -245,14 +245,9 @@ pub(crate) struct FitArgs {
     pub(crate) held_out: YesNo,
 
     /// Intervals: calibrated (by the errors of held-out rows, so that they hold what they say), or
-    /// gaussian (as the model has them)
-    #[arg(
-        long,
-        value_name = "calibrated|gaussian",
-        default_value = "calibrated",
-        allow_hyphen_values = true
-    )]
-    pub(crate) intervals: Intervals,
+    /// gaussian (as the model has them) [default: calibrated where rows are held out]
+    #[arg(long, value_name = "calibrated|gaussian", allow_hyphen_values = true)]
+    pub(crate) intervals: Option<Intervals>,
 
     /// Record the search in this file: a fit that is stopped in any way continues when the same command
     /// is run again; the file is removed when the fit is done
@@ -267,7 +262,7 @@ pub(crate) struct FitArgs {
     /// auto: a mixture of several models, which held-out rows choose. Or one model, or a sum, such as
     /// linear+gam:matern52+dpa-ard; see below
     #[arg(
-        long, short, default_value = AUTO, value_parser = auto_or_preset, help_heading = "Model",
+        long, short, default_value = AUTO, value_parser = one_model, help_heading = "Model",
         allow_hyphen_values = true
     )]
     pub(crate) model: String,

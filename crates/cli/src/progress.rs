@@ -78,8 +78,8 @@ impl Reporter {
     /// Reports `done` of `all` equal steps of a job.
     pub fn part(&mut self, done: usize, all: usize) {
         let text = |elapsed: Duration| {
-            let left = elapsed.as_secs_f64() / done.max(1) as f64 * (all - done) as f64;
-            format!("{done} of {all}, about {} left", style::seconds(left))
+            let left = time_left(elapsed, done as f64 / all.max(1) as f64);
+            format!("{done} of {all}{left}")
         };
         self.show(done as u64, all as u64, text);
     }
@@ -119,9 +119,9 @@ impl Reporter {
     }
 }
 
-/// The part of a line with the time left; empty while there is no reliable estimate.
+/// The part of a line with the time left; empty while there is no reliable estimate, and at the end.
 fn time_left(elapsed: Duration, done: f64) -> String {
-    if done <= 0.1 {
+    if done <= 0.1 || done >= 1.0 {
         return String::new();
     }
     let left = elapsed.as_secs_f64() * (1.0 / done - 1.0);

@@ -143,6 +143,11 @@ impl FitArgs {
             !auto || self.held_out.is_yes(),
             "--model auto chooses by held-out rows; leave --held-out out, or name a model"
         );
+        ensure!(
+            self.held_out.is_yes() || self.intervals != Some(Intervals::Calibrated),
+            "intervals are calibrated by held-out rows; leave out either --held-out no or \
+             --intervals calibrated"
+        );
         let (output, checkpoint) = (self.output.as_deref(), self.checkpoint.as_deref());
         if let Some(path) = output {
             output::check(path, self.table.files())?;
@@ -161,7 +166,7 @@ impl FitArgs {
             output,
             checkpoint,
             held_out: self.held_out.is_yes(),
-            intervals: self.intervals,
+            intervals: self.intervals.unwrap_or_default(),
             shared: self.shared,
         })
     }

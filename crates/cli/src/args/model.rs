@@ -22,6 +22,19 @@ pub(super) fn auto_or_preset(name: &str) -> raysum::Result<String> {
     if name == AUTO { Ok(name.into()) } else { preset(name) }
 }
 
+/// One model, where a list of them is a likely mistake.
+pub(super) fn one_model(text: &str) -> anyhow::Result<String> {
+    auto_or_preset(text).map_err(|error| match model_list(text) {
+        Ok(ModelList(names)) if names.len() > 1 => anyhow!(
+            "these are {} models, and a fit takes one: their sum is {}, and `raysum evaluate` compares \
+             several",
+            names.len(),
+            names.join("+")
+        ),
+        _ => error.into(),
+    })
+}
+
 /// Models separated by commas.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelList(pub(crate) Vec<String>);

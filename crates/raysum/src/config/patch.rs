@@ -2,8 +2,8 @@
 
 use super::presets::kernel_and_degrees;
 use super::{
-    ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, Noise, Optimizer, Shrinkage,
-    TargetScale,
+    ColumnsScale, Config, Degrees, EngineChoice, LengthScalePrior, LengthScales, Noise, Optimizer,
+    Shrinkage, TargetScale,
 };
 use crate::engine::neighbors::{self, NeighborsOptions};
 use crate::engine::ski::{self, SkiOptions};
@@ -113,6 +113,12 @@ impl ConfigPatch {
         let name = preset;
         let mut preset = Config::preset(name)?;
         self.change_term(&mut preset)?;
+        let scales = preset.terms.iter().any(|t| t.length_scales != LengthScales::Fixed);
+        let of_scales =
+            self.prior.is_some() || self.shrinkage.is_some_and(|s| s != Shrinkage::Auto);
+        if of_scales && !scales {
+            return Err(TermError::NothingToChange.into());
+        }
         let (kernel, degrees) = kernel_and_degrees(name);
         let twice = [
             (kernel && self.kernel.is_some(), "two kernels"),
@@ -226,6 +232,21 @@ mod tests {
         // Those that a preset leaves out are not declined.
         let axes = ConfigPatch { directions: Some(Directions::Axes), ..ConfigPatch::default() };
         axes.resolve("dpa").unwrap();
+    }
+
+    #[test]
+    fn what_length_scales_have_needs_length_scales() {
+        let prior = Some(LengthScalePrior::Flat);
+        let patch = ConfigPatch { prior, ..ConfigPatch::default() };
+        let narrow =
+            ConfigPatch { shrinkage: Some(Shrinkage::Width(1.0)), ..ConfigPatch::default() };
+        for patch in [patch, narrow] {
+            let found = patch.resolve("linear");
+            assert!(matches!(found, Err(Error::Terms(TermError::NothingToChange))));
+            patch.resolve("linear+gam").unwrap();
+        }
+        let usual = ConfigPatch { shrinkage: Some(Shrinkage::Auto), ..ConfigPatch::default() };
+        usual.resolve("linear").unwrap();
     }
 
     #[test]
