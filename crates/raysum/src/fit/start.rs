@@ -27,15 +27,12 @@ pub(super) fn fewer_directions(
     columns: usize,
 ) -> Result<Option<Config>> {
     let Some(fewer) = config.with_fewer_directions(columns)? else { return Ok(None) };
-    let wanted = match known {
-        Some(known) => {
-            let counts = fewer.terms.iter().map(|term| term.degrees.resolve(columns).len());
-            counts.eq(known.iter().copied())
-        }
-        None => {
-            let parameters = Parameters::new(config, choose(config, columns)?)?;
-            training.is_dear(&parameters.prior_at(&parameters.start()))
-        }
+    let wanted = if let Some(known) = known {
+        let counts = fewer.terms.iter().map(|term| term.degrees.resolve(columns).len());
+        counts.eq(known.iter().copied())
+    } else {
+        let parameters = Parameters::new(config, choose(config, columns)?)?;
+        training.is_dear(&parameters.prior_at(&parameters.start()))
     };
     Ok(wanted.then_some(fewer))
 }
