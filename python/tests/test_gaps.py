@@ -161,10 +161,10 @@ def test_an_encoded_frame_is_taken_as_it_is(model):
 def test_folds_and_columns_of_other_names():
     scores = cross_val_score(gp(), FRAME, Y, cv=4)
     assert scores.mean() > 0.7
-    # A column named like an indicator is another column.
+    # A column named like an indicator is another column, and keeps its name.
     X = FRAME[["a", "b"]].assign(**{"b (missing)": 1.5 * A})
     found = gp().fit(X, Y)
-    assert found.encoded_names_ == ["a", "b", "b (missing)", "b (missing)"]
+    assert found.encoded_names_ == ["a", "b", "b (missing) (2)", "b (missing)"]
     assert np.abs(found.predict(X) - Y).max() < 0.3
     assert list(found.relevance_) != [] and len(found.relevance_) == 3
 
