@@ -332,9 +332,9 @@ impl Config {
         if many.resolve(columns).len() == few.resolve(columns).len() {
             return Ok(None);
         }
-        let fewer = |term: &Term| match term.degrees == many {
-            true => Term { degrees: few.clone(), ..term.clone() },
-            false => term.clone(),
+        let fewer = |term: &Term| {
+            let degrees = if term.degrees == many { &few } else { &term.degrees };
+            Term { degrees: degrees.clone(), ..term.clone() }
         };
         let terms: Vec<Term> = self.terms.iter().map(fewer).collect();
         Ok((terms != self.terms).then(|| Self { terms, ..self.clone() }))
