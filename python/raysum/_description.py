@@ -99,6 +99,7 @@ class Report(TypedDict):
     hit_limit: bool
     unconverged: int
     rough: bool
+    fewer_directions: bool
     log_marginal_likelihood: float
     rows: int
     copies: float

@@ -100,6 +100,13 @@ class SingleModel(FittedModel):
     def _warn(self) -> None:
         """Warns if the search did not converge, or was bound by its cost."""
         reports = self._description["reports"]
+        if any(report["fewer_directions"] for report in reports):
+            warnings.warn(
+                "some columns have tails so heavy that the usual number of directions would cost too "
+                "much: dpa-ard has fewer; columns_scale='ranks' often helps, and a number that is "
+                "named, as in 'dpa-ard:80x1', stays",
+                stacklevel=3,
+            )
         if any(report["rough"] for report in reports):
             scale = "if columns have heavy tails, columns_scale='ranks' often helps; "
             warnings.warn(

@@ -92,6 +92,13 @@ def test_ranks_do_not_see_monotone_changes():
         dpa.component_curves(X)
 
 
+def test_fewer_directions_on_heavy_tails_are_a_warning():
+    x = np.exp(3 * np.random.default_rng(4).normal(size=(2_100, 2)))
+    sums = plain("gam+dpa-ard", max_evaluations=2)
+    with pytest.warns(UserWarning, match="dpa-ard has fewer"):
+        sums.fit(x, np.log(x[:, 0]))
+
+
 def test_cuts_find_steps():
     rng = np.random.default_rng(3)
     x = rng.normal(size=(400, 3))

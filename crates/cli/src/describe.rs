@@ -113,6 +113,16 @@ pub(crate) fn rough(model: &Model) -> String {
     )
 }
 
+/// A line on directions that were not affordable, if there are any.
+pub(crate) fn fewer_directions(model: &Model) -> String {
+    if !model.report().fewer_directions {
+        return String::new();
+    }
+    "some columns have tails so heavy that the usual number of directions would cost too much: dpa-ard \
+     has fewer; --columns-scale ranks often helps, and a number that is named, as in dpa-ard:80x1, stays\n"
+        .into()
+}
+
 /// The name of the target, or what stands for it.
 pub(crate) fn target(model: &Model) -> String {
     model.target_name().unwrap_or("(not recorded)").into()

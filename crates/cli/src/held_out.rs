@@ -143,6 +143,7 @@ pub(crate) fn fit_json(stack: &Stack, model: &str, seconds: f64) -> Value {
             "hit_limit": model.report().hit_limit,
             "unconverged": model.report().unconverged,
             "rough": model.report().rough,
+            "fewer_directions": model.report().fewer_directions,
         });
         if let Value::Object(of_one) = of_one {
             fields.extend(of_one);

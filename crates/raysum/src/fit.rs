@@ -110,9 +110,23 @@ impl<'a, 'p> Fit<'a, 'p> {
                 count: whole.count * groups.len() * searches,
             };
             let training = self.training(data)?;
-            let fewer = self.fewer_directions(self.start, &training, data)?;
-            let mut fit = self.of_config(fewer.as_ref().unwrap_or(self.config));
-            models.extend(fit.run_together(training, data)?);
+            models.extend(self.run_affordably(training, data)?);
+        }
+        Ok(models)
+    }
+
+    /// The same for targets that are fitted together, with fewer directions where all of them cost too
+    /// much.
+    fn run_affordably(
+        &mut self,
+        training: Training<'_>,
+        data: &Dataset<'_>,
+    ) -> Result<Vec<Model>> {
+        let fewer = self.fewer_directions(self.start, &training, data)?;
+        let mut fit = self.of_config(fewer.as_ref().unwrap_or(self.config));
+        let mut models = fit.run_together(training, data)?;
+        for model in &mut models {
+            model.report.fewer_directions = fewer.is_some();
         }
         Ok(models)
     }

@@ -62,6 +62,10 @@ pub struct FitReport {
     /// Whether functions are about as rough as the search was allowed to make them on this number of rows.
     #[serde(default)]
     pub rough: bool,
+    /// Whether terms have fewer directions than their preset has in a sum: all of them would have cost
+    /// too much on these columns.
+    #[serde(default)]
+    pub fewer_directions: bool,
     /// The correction of the log marginal likelihood for copies of rows.
     #[serde(default)]
     pub copies: f64,

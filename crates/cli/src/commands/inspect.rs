@@ -132,6 +132,7 @@ fn to_json(model: &Model) -> Value {
         "hit_limit": model.report().hit_limit,
         "unconverged": model.report().unconverged,
         "rough": model.report().rough,
+        "fewer_directions": model.report().fewer_directions,
         "config": config,
         "hyperparameters": h,
         "columns": model.column_names(),
@@ -213,6 +214,7 @@ fn text(model: &Model) -> String {
                  transformed target\n";
     }
     text += &describe::unconverged(model);
+    text += &describe::fewer_directions(model);
     text += &describe::rough(model);
     text += "relevance of the columns:\n";
     text += &describe::relevance(model, model.relevance(), usize::MAX);

@@ -60,6 +60,25 @@ fn noise_that_varies_is_evaluated_described_and_predicted() {
 }
 
 #[test]
+fn directions_that_columns_with_heavy_tails_do_not_get_are_reported() {
+    let text = table(2_100, 4, |a, b, e| a + b.sin() + 0.1 * e);
+    let heavy = text.lines().skip(1).map(|line| {
+        let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+        format!("{},{},{}\n", (3.0 * cells[0]).exp(), (3.0 * cells[1]).exp(), cells[2])
+    });
+    let folder = Folder::with("t.csv", format!("a,b,y\n{}", heavy.collect::<String>()));
+    let fit = |options: &str| {
+        folder.stdout(&format!("fit t.csv -t y --held-out no --max-evaluations 2 -o m.raysum {options}"))
+    };
+    let says = "dpa-ard has fewer";
+    assert!(fit("-m gam+dpa-ard").contains(says));
+    assert!(folder.stdout("inspect m.raysum").contains(says));
+    for options in ["-m gam+dpa-ard --columns-scale ranks", "-m gam+dpa-ard:30x1"] {
+        assert!(!fit(options).contains(says), "{options}");
+    }
+}
+
+#[test]
 fn the_neighbors_engine_fits_predicts_and_is_described() {
     let folder = Folder::with("t.csv", table(200, 3, |a, b, e| a.sin() * b + 0.1 * e));
     let fit = "fit t.csv -t y -m matern32-ard --engine neighbors --neighbors 20 \

@@ -28,6 +28,7 @@ impl Fit<'_, '_> {
             parameters.check(hyperparameters)?;
             let mut found = Found::given(parameters, hyperparameters.clone());
             found.report.shrinkage = self.freedom.and_then(Freedom::width);
+            found.report.fewer_directions = fewer.is_some();
             models.extend(condition(config, &training, &found, self.levels.as_ref())?);
         }
         Ok(models)

@@ -15,8 +15,7 @@ impl Fit<'_, '_> {
         all: Elsewhere<'_>,
     ) -> Result<Vec<Model>> {
         let training = Training::of_sample(self.config, sample, all)?;
-        let fewer = self.fewer_directions(None, &training, sample)?;
-        self.of_config(fewer.as_ref().unwrap_or(self.config)).run_together(training, sample)
+        self.run_affordably(training, sample)
     }
 
     /// The place of one of several targets, each with a search of its own.

@@ -317,8 +317,10 @@ fn heavy_tails_get_fewer_directions() {
         let again = Fit::new(&config).start_from(&model);
         let again = again.condition(&few, model.hyperparameters()).unwrap().remove(0);
         assert_eq!(again.config().terms[1].degrees.to_string(), degrees);
-        (degrees, sub_kernels)
+        let reported = model.report().fewer_directions;
+        assert_eq!(again.report().fewer_directions, reported);
+        (degrees, sub_kernels, reported)
     };
-    assert_eq!(directions(ColumnsScale::Standard), ("20..100x1".to_owned(), 20));
-    assert_eq!(directions(ColumnsScale::Ranks), ("80..100x1".to_owned(), 80));
+    assert_eq!(directions(ColumnsScale::Standard), ("20..100x1".to_owned(), 20, true));
+    assert_eq!(directions(ColumnsScale::Ranks), ("80..100x1".to_owned(), 80, false));
 }
