@@ -12,6 +12,7 @@ mod law;
 mod noise;
 mod prediction;
 mod relevance;
+mod report;
 mod scores;
 
 pub use calibration::Calibration;
@@ -21,6 +22,7 @@ pub use functions::Functions;
 pub(crate) use functions::numbers as function_numbers;
 pub(crate) use noise::NoiseLevels;
 pub use prediction::Prediction;
+pub use report::FitReport;
 pub use scores::Scores;
 
 use crate::config::Config;
@@ -33,50 +35,15 @@ use crate::project::Projections;
 use crate::scale::{Power, Scaler, Standard, StandardRows};
 use crate::schema::Schema;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows that one task predicts.
 const BLOCK: usize = 128;
 
-/// Report of a fit.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FitReport {
-    /// Training rows.
-    pub rows: usize,
-    /// log p(y | X) of the target in standard deviations, without the noise prior.
-    pub log_marginal_likelihood: f64,
-    /// Evaluations of value and gradient, over all starts.
-    pub evaluations: usize,
-    /// Number of evaluations that were rejected because conjugate gradients did not converge
-    /// (with the SKI engine).
-    #[serde(default)]
-    pub unconverged: usize,
-    /// Whether the search ended at its limit of evaluations and not at a maximum.
-    pub hit_limit: bool,
-    /// The width of the prior that ties length-scales to their mean, 0 for one common length-scale;
-    /// `None` if they are free.
-    #[serde(default)]
-    pub shrinkage: Option<f64>,
-    /// Whether functions are about as rough as the search was allowed to make them on this number of rows.
-    #[serde(default)]
-    pub rough: bool,
-    /// Whether terms have fewer directions than their preset has in a sum: all of them would have cost
-    /// too much on these columns.
-    #[serde(default)]
-    pub fewer_directions: bool,
-    /// The correction of the log marginal likelihood for copies of rows.
-    #[serde(default)]
-    pub copies: f64,
-    /// The part of it that makes up for the target scale: the logarithm of the Jacobian.
-    #[serde(default)]
-    pub jacobian: f64,
-}
-
 /// A fitted model. It contains what predictions need, which is not the training data unless
-/// [`Model::keeps_rows`] says so. A clone shares
-/// the posterior, which is immutable: an update creates a new one.
+/// [`Model::keeps_rows`] says so. A clone shares the posterior, which is immutable: an update creates a
+/// new one.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub(crate) config: Config,
