@@ -52,5 +52,7 @@ fn one_model(model: &Model, name: Option<&String>) -> String {
     if model.report().hit_limit {
         text += "the search ended at its limit of evaluations; raise --max-evaluations\n";
     }
-    text + &describe::unconverged(model) + &describe::fewer_directions(model) + &describe::rough(model)
+    text + &describe::unconverged(model)
+        + &describe::fewer_directions(model)
+        + &describe::rough(model)
 }

@@ -117,11 +117,7 @@ impl<'a, 'p> Fit<'a, 'p> {
 
     /// The same for targets that are fitted together, with fewer directions where all of them cost too
     /// much.
-    fn run_affordably(
-        &mut self,
-        training: Training<'_>,
-        data: &Dataset<'_>,
-    ) -> Result<Vec<Model>> {
+    fn run_affordably(&mut self, training: Training<'_>, data: &Dataset<'_>) -> Result<Vec<Model>> {
         let fewer = self.fewer_directions(self.start, &training, data)?;
         let mut fit = self.of_config(fewer.as_ref().unwrap_or(self.config));
         let mut models = fit.run_together(training, data)?;
@@ -138,6 +134,7 @@ impl<'a, 'p> Fit<'a, 'p> {
         data: &Dataset<'_>,
     ) -> Result<Vec<Model>> {
         let parameters = start::parameters(self.config, self.projections.as_deref(), data)?;
+        let parameters = training.with_room(parameters);
         let (schedule, search) = self.prepare(&mut training, data, &parameters, self.start)?;
         let found = schedule.run(search, &training, &parameters);
         let found = found.map_err(|e| start::of_term(e, self.config, data.columns()))?;

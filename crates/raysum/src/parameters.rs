@@ -34,6 +34,8 @@ pub(crate) struct Parameters {
     terms: Vec<TermParameters>,
     freedom: Freedom,
     noise_bounds: (f64, f64),
+    /// How much longer than usual length-scales are where a search starts, in logarithms.
+    longer: f64,
 }
 
 impl Parameters {
@@ -49,13 +51,19 @@ impl Parameters {
         }
         let term = |(term, projections)| TermParameters::new(term, config.prior, projections);
         let terms = config.terms.iter().zip(projections).map(term).collect::<Result<_>>()?;
-        Ok(Self { terms, freedom: Freedom::Free, noise_bounds: config.noise_bounds })
+        Ok(Self { terms, freedom: Freedom::Free, noise_bounds: config.noise_bounds, longer: 0.0 })
     }
 
     /// The same parameters with more or less freedom. Learned directions have a prior of their own.
     #[must_use]
     pub(crate) fn with(&self, freedom: Freedom) -> Self {
         Self { freedom, ..self.clone() }
+    }
+
+    /// The same parameters whose search starts with length-scales that are so much longer, in logarithms.
+    #[must_use]
+    pub(crate) fn starting_longer(self, longer: f64) -> Self {
+        Self { longer, ..self }
     }
 
     /// Learned directions from a fitted model of the same projections that had a length-scale per
@@ -111,6 +119,7 @@ impl Parameters {
     /// of the variance as noise.
     pub(crate) fn start_at(&self, longer: f64, noise: f64) -> Vec<f64> {
         let variance = 1.0 / self.terms.len() as f64;
+        let longer = self.longer + longer;
         let start = |term: &TermParameters| term.start(self.freedom, longer, variance);
         let mut theta: Vec<f64> = self.terms.iter().flat_map(start).collect();
         theta.push(noise.max(noise * self.noise_bounds.0).ln());

@@ -68,7 +68,9 @@ fn directions_that_columns_with_heavy_tails_do_not_get_are_reported() {
     });
     let folder = Folder::with("t.csv", format!("a,b,y\n{}", heavy.collect::<String>()));
     let fit = |options: &str| {
-        folder.stdout(&format!("fit t.csv -t y --held-out no --max-evaluations 2 -o m.raysum {options}"))
+        folder.stdout(&format!(
+            "fit t.csv -t y --held-out no --max-evaluations 2 -o m.raysum {options}"
+        ))
     };
     let says = "dpa-ard has fewer";
     assert!(fit("-m gam+dpa-ard").contains(says));

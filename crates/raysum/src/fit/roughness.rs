@@ -9,6 +9,7 @@ use crate::data::Matrix;
 use crate::engine::weight::Weight;
 use crate::engine::{Observations, Prior};
 use crate::error::{Error, Result};
+use crate::parameters::Parameters;
 use crate::scale::{Scaler, StandardRows};
 
 /// Up to this many rows the dense engine is cheap, whatever the features.
@@ -22,6 +23,8 @@ const LEAST: usize = 400;
 const EACH: usize = 25;
 /// The share of the limit from which a result is reported as bound by it.
 const NEAR: f64 = 0.8;
+/// How much longer than usual length-scales may start, in logarithms.
+const LONGER: [f64; 6] = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5];
 
 /// A sample of the rows, and the features that a search may have on all of them.
 pub(super) struct Roughness {
@@ -50,6 +53,16 @@ impl Roughness {
         self.affordable = self.affordable.max(self.features(start, scaler).unwrap_or(0));
     }
 
+    /// How much longer than usual length-scales have to start, in logarithms, so that a search can make
+    /// some of them shorter: one that starts at the limit has nowhere to go. As many features as the usual
+    /// start has stay allowed.
+    pub(super) fn room(&mut self, parameters: &Parameters, scaler: &Scaler) -> f64 {
+        self.allow(&parameters.prior_at(&parameters.start()), scaler);
+        let start = |longer| parameters.clone().starting_longer(longer).start();
+        let has_room = |longer: &f64| !self.is_near(&parameters.prior_at(&start(*longer)), scaler);
+        LONGER.into_iter().find(has_room).unwrap_or(0.0)
+    }
+
     fn limit(&self, prior: &Prior) -> usize {
         self.affordable.max(EACH * prior.kernel.views.rows())
     }
@@ -76,5 +89,49 @@ impl Roughness {
     pub(super) fn is_near(&self, prior: &Prior, scaler: &Scaler) -> bool {
         let most = NEAR * self.limit(prior) as f64;
         self.features(prior, scaler).is_some_and(|features| features as f64 > most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Dataset;
+    use crate::fit::start;
+    use crate::fit::training::Training;
+    use statrs::distribution::{ContinuousCDF, Normal};
+
+    /// The features at the usual start and at the one with room, of those that are allowed; columns are
+    /// normal, or the exponentials of normal ones.
+    fn features(spread: Option<f64>) -> [usize; 3] {
+        let rows = 2_100;
+        let value = |i: usize, j: usize| {
+            let share = (((i + 1) * [1, 577, 1_013, 1_409][j]) % rows) as f64 + 0.5;
+            let normal = Normal::standard().inverse_cdf(share / rows as f64);
+            spread.map_or(normal, |spread| (spread * normal).exp())
+        };
+        let x = Matrix::from_fn(rows, 4, value);
+        let y: Vec<f64> = (0..rows).map(|i| x[(i, 0)]).collect();
+        let data = Dataset::new(&x, &y).unwrap();
+        let config = Config::preset("dpa-ard").unwrap();
+        let training = Training::new(&config, &data).unwrap();
+        let scaler = &training.scalers[0];
+        // As in a table of a million rows, where few features are affordable.
+        let mut roughness = Roughness::new(&config, 1_000_000, || Ok(x.clone())).unwrap().unwrap();
+        let usual = start::parameters(&config, None, &data).unwrap();
+        let longer = roughness.room(&usual, scaler);
+        let with_room = usual.clone().starting_longer(longer);
+        let limit = roughness.limit(&usual.prior_at(&usual.start()));
+        let of = |p: &Parameters| roughness.features(&p.prior_at(&p.start()), scaler).unwrap();
+        [of(&usual), of(&with_room), limit]
+    }
+
+    #[test]
+    fn a_search_starts_with_room_for_rougher_functions() {
+        let [usual, with_room, limit] = features(Some(2.5));
+        assert!(usual == limit && limit > EACH * 20, "{usual} of {limit}");
+        assert!(with_room as f64 <= NEAR * limit as f64, "{with_room} of {limit}");
+        // Where functions are smooth enough, the start is the usual one.
+        let [usual, with_room, limit] = features(None);
+        assert!(usual == with_room && usual < limit, "{usual}, {with_room} of {limit}");
     }
 }

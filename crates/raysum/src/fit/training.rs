@@ -10,6 +10,7 @@ use crate::engine::weight::{RowSums, Summed, Weight};
 use crate::engine::{Engine, Observations, Prior};
 use crate::error::{Error, Result};
 use crate::model::{Model, NoiseLevels};
+use crate::parameters::Parameters;
 use crate::rng::{Purpose, random_key, stream};
 use crate::scale::{LearnedScales, Scaler, StandardRows};
 use std::f64::consts::TAU;
@@ -162,6 +163,13 @@ impl<'a> Training<'a> {
     pub(super) fn is_dear(&self, start: &Prior) -> bool {
         let scaler = &self.scalers[0];
         self.roughness.as_ref().is_some_and(|roughness| roughness.check(start, scaler).is_err())
+    }
+
+    /// These parameters with a start that leaves room for a search: see [`Roughness::room`].
+    pub(super) fn with_room(&mut self, parameters: Parameters) -> Parameters {
+        let Some(roughness) = &mut self.roughness else { return parameters };
+        let longer = roughness.room(&parameters, &self.scalers[0]);
+        parameters.starting_longer(longer)
     }
 
     /// A search may stay as rough as it starts.
