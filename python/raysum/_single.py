@@ -102,16 +102,17 @@ class SingleModel(FittedModel):
         reports = self._description["reports"]
         if any(report["fewer_directions"] for report in reports):
             warnings.warn(
-                "some columns have tails so heavy that the usual number of directions would cost too "
-                "much: dpa-ard has fewer; columns_scale='ranks' often helps, and a number that is "
-                "named, as in 'dpa-ard:80x1', stays",
+                "some columns have tails so heavy that the usual number of directions would cost "
+                "too much: dpa-ard has fewer; columns_scale='ranks' often helps, and a number that "
+                "is named, as in 'dpa-ard:80x1', stays",
                 stacklevel=3,
             )
         if any(report["rough"] for report in reports):
+            ranked = self._description["config"]["columns_scale"] in ("ranks", "cuts")
             scale = "if columns have heavy tails, columns_scale='ranks' often helps; "
             warnings.warn(
                 "the functions are as rough as is affordable for this many rows; "
-                f"{'' if self.columns_scale in ('ranks', 'cuts') else scale}"
+                f"{'' if ranked else scale}"
                 "a kernel of all columns, such as 'linear+matern32-ard', has no such limit",
                 stacklevel=3,
             )
