@@ -16,6 +16,7 @@ pub use hyperparameters::{Hyperparameters, TermHyperparameters};
 use crate::config::Config;
 use crate::engine::{AdditiveKernel, Evaluation, Prior};
 use crate::error::{Error, Result};
+use crate::kernel::Shape;
 use crate::project::Projections;
 use crate::views::Views;
 use log_prior::smoothed_box;
@@ -27,6 +28,9 @@ const LARGEST_LOG: f64 = 20.0;
 /// A learned direction may use a column that is irrelevant in the plain model; its prior
 /// there is this much narrower than along the average column.
 const NARROWEST: f64 = 0.1;
+/// How much longer the length-scales of a term are that a search holds back, in logarithms, and its share
+/// of the variance that it has otherwise.
+const HELD_BACK: (f64, f64) = (3.0, 0.01);
 
 /// How the hyperparameters of one model are laid out in θ, and how θ becomes a prior.
 #[derive(Clone, Debug)]
@@ -36,6 +40,8 @@ pub(crate) struct Parameters {
     noise_bounds: (f64, f64),
     /// How much longer than usual length-scales are where a search starts, in logarithms.
     longer: f64,
+    /// A term that a search leaves as it starts: so smooth and small that it hardly counts.
+    held_back: Option<usize>,
 }
 
 impl Parameters {
@@ -51,7 +57,8 @@ impl Parameters {
         }
         let term = |(term, projections)| TermParameters::new(term, config.prior, projections);
         let terms = config.terms.iter().zip(projections).map(term).collect::<Result<_>>()?;
-        Ok(Self { terms, freedom: Freedom::Free, noise_bounds: config.noise_bounds, longer: 0.0 })
+        let (freedom, noise_bounds) = (Freedom::Free, config.noise_bounds);
+        Ok(Self { terms, freedom, noise_bounds, longer: 0.0, held_back: None })
     }
 
     /// The same parameters with more or less freedom. Learned directions have a prior of their own.
@@ -64,6 +71,15 @@ impl Parameters {
     #[must_use]
     pub(crate) fn starting_longer(self, longer: f64) -> Self {
         Self { longer, ..self }
+    }
+
+    /// The same parameters whose search leaves the term with the most functions aside; `None` unless
+    /// several terms have functions that can be rough.
+    pub(crate) fn without_largest(&self) -> Option<Self> {
+        let rough = |(_, term): &(usize, &TermParameters)| term.shape != Shape::Linear;
+        let each = || self.terms.iter().enumerate().filter(rough);
+        let largest = each().max_by_key(|(_, term)| term.projections.degrees().len())?.0;
+        (each().count() > 1).then(|| Self { held_back: Some(largest), ..self.clone() })
     }
 
     /// Learned directions from a fitted model of the same projections that had a length-scale per
@@ -120,8 +136,12 @@ impl Parameters {
     pub(crate) fn start_at(&self, longer: f64, noise: f64) -> Vec<f64> {
         let variance = 1.0 / self.terms.len() as f64;
         let longer = self.longer + longer;
-        let start = |term: &TermParameters| term.start(self.freedom, longer, variance);
-        let mut theta: Vec<f64> = self.terms.iter().flat_map(start).collect();
+        let start = |(index, term): (usize, &TermParameters)| {
+            let (even_longer, share) =
+                if self.held_back == Some(index) { HELD_BACK } else { (0.0, 1.0) };
+            term.start(self.freedom, longer + even_longer, share * variance)
+        };
+        let mut theta: Vec<f64> = self.terms.iter().enumerate().flat_map(start).collect();
         theta.push(noise.max(noise * self.noise_bounds.0).ln());
         theta.push(0.0);
         theta
@@ -229,6 +249,12 @@ impl Parameters {
             }
         }
         let log_normal = self.log_prior(theta, gradient, TermParameters::log_normal);
+        if let Some(held_back) = self.held_back {
+            let lengths = self.terms.iter().map(|term| term.len(self.freedom));
+            let from = lengths.clone().take(held_back).sum();
+            let own = gradient[from..].iter_mut().take(self.terms[held_back].len(self.freedom));
+            own.for_each(|slope| *slope = 0.0);
+        }
         -likelihood.log_marginal_likelihood - log_prior - log_normal
     }
 

@@ -21,6 +21,8 @@ const AFFORDABLE: f64 = 7e9;
 /// Features that are allowed in any case, and for each view: a smooth function has fewer.
 const LEAST: usize = 400;
 const EACH: usize = 25;
+/// How many times the affordable features a search may have if it usually starts with more of them.
+const FURTHER: usize = 2;
 /// The share of the limit from which a result is reported as bound by it.
 const NEAR: f64 = 0.8;
 /// How much longer than usual length-scales may start, in logarithms.
@@ -54,10 +56,11 @@ impl Roughness {
     }
 
     /// How much longer than usual length-scales have to start, in logarithms, so that a search can make
-    /// some of them shorter: one that starts at the limit has nowhere to go. As many features as the usual
-    /// start has stay allowed.
+    /// some of them shorter: one that starts at the limit has nowhere to go. The limit rises to the features
+    /// of the usual start, but not far.
     pub(super) fn room(&mut self, parameters: &Parameters, scaler: &Scaler) -> f64 {
-        self.allow(&parameters.prior_at(&parameters.start()), scaler);
+        let usual = self.features(&parameters.prior_at(&parameters.start()), scaler);
+        self.affordable = usual.unwrap_or(0).clamp(self.affordable, FURTHER * self.affordable);
         let start = |longer| parameters.clone().starting_longer(longer).start();
         let has_room = |longer: &f64| !self.is_near(&parameters.prior_at(&start(*longer)), scaler);
         LONGER.into_iter().find(has_room).unwrap_or(0.0)

@@ -211,7 +211,13 @@ impl<'s> Schedule<'s> {
                 path => outcomes.extend(path.into_iter().chain([direct])),
             }
         }
-        let outcomes = search.more_starts(&mut task, &freed.start(), outcomes)?;
+        let mut outcomes = search.more_starts(&mut task, &freed.start(), outcomes)?;
+        if config.optimizer == Optimizer::Lbfgs
+            && let Some(other) = search.largest_last(&mut problem, &freed, &outcomes[0])?
+        {
+            outcomes.push(other);
+            outcomes.sort_by(|a, b| a.value.total_cmp(&b.value));
+        }
         Ok(First { parameters: freed, outcomes, freedom, most: None })
     }
 }

@@ -2,10 +2,12 @@
 
 use super::evaluator::{Evaluator, Record, Task};
 use super::progress::Tracker;
+use super::training::FitProblem;
 use crate::checkpoint::Checkpoint;
 use crate::config::{Config, Optimizer};
 use crate::error::{Error, Result};
 use crate::optimize::{Adam, Lbfgs, Outcome, Stop, adam, lbfgs};
+use crate::parameters::Parameters;
 use crate::rng::{Purpose, stream};
 use rand_distr::{Distribution, StandardNormal};
 
@@ -102,6 +104,25 @@ impl<'a, 'p> Search<'a, 'p> {
         let method = self.method(task, most);
         let outcome = self.minimise(task, first, method, ROUNDS)?;
         self.finite(outcome)
+    }
+
+    /// Minimises without the largest term first, and then with all of them, where the search of all at
+    /// once ended at the limit of roughness: the largest term may have taken the features that others
+    /// would have made better use of.
+    pub(super) fn largest_last(
+        &mut self,
+        problem: &mut FitProblem<'_>,
+        parameters: &Parameters,
+        bound: &Outcome,
+    ) -> Result<Option<Outcome>> {
+        let is_bound = problem.is_bound(&parameters.prior_at(&bound.point));
+        let Some(others) = parameters.without_largest().filter(|_| is_bound) else {
+            return Ok(None);
+        };
+        let mut task = Task { problem, parameters: &others };
+        let without = self.descend(&mut task, &others.start(), None)?;
+        let mut task = Task { problem: task.problem, parameters };
+        self.descend(&mut task, &without.point, None).map(Some)
     }
 
     /// The point with the lowest value; the first of equals.

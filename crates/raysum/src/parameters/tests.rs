@@ -243,3 +243,28 @@ fn a_log_normal_prior_leads_back_into_the_range() {
         assert!(at(-30.0).1 < -1.0, "{name}");
     }
 }
+
+#[test]
+fn a_term_that_is_held_back_stays_where_it_starts() {
+    let config = Config::preset("linear+dpa-ard:7x1+gam").unwrap();
+    let parameters = Parameters::new(&config, projections(&config, 6)).unwrap();
+    let others = parameters.without_largest().unwrap();
+    // θ: the variance of the linear term, 6 length-scales and a variance of dpa-ard, and gam's.
+    let (own, whole) = (1..8, others.start().len());
+    let (usual, start) = (parameters.start(), others.start());
+    for i in 0..whole {
+        let change = own.contains(&i).then(|| if i < 7 { 3.0 } else { 0.01_f64.ln() });
+        assert_eq!(start[i], usual[i] + change.unwrap_or(0.0), "{i}");
+    }
+    let (x, y) = rows(25, 6);
+    let mut engine = Dense::new(x, y);
+    let (mut free, mut held) = (vec![0.0; whole], vec![0.0; whole]);
+    let value = evaluate(&parameters, &mut engine, &usual, &mut free);
+    assert_eq!(value, evaluate(&others, &mut engine, &usual, &mut held));
+    for i in 0..whole {
+        assert!(free[i] != 0.0 && held[i] == if own.contains(&i) { 0.0 } else { free[i] }, "{i}");
+    }
+    // Straight lines cannot be rough: a sum with one other term has none to hold back.
+    let one = Config::preset("linear+gam").unwrap();
+    assert!(Parameters::new(&one, projections(&one, 6)).unwrap().without_largest().is_none());
+}

@@ -324,3 +324,23 @@ fn heavy_tails_get_fewer_directions() {
     assert_eq!(directions(ColumnsScale::Standard), ("20..100x1".to_owned(), 20, true));
     assert_eq!(directions(ColumnsScale::Ranks), ("80..100x1".to_owned(), 80, false));
 }
+
+/// Directions over heavy-tailed columns would take all features that a search may have, and a sum would
+/// end far below what its other terms reach alone.
+#[test]
+fn a_sum_is_as_good_as_its_other_terms_where_tails_are_heavy() {
+    let mut normal = normals(8, 0);
+    let x = Matrix::from_fn(2_100, 4, |_, _| (4.0 * normal()).exp());
+    let curve = |i: usize| x[(i, 0)].ln().sin() + x[(i, 1)].ln_1p();
+    let y: Vec<f64> = (0..2_100).map(|i| curve(i) + 0.1 * normal()).collect();
+    let data = Dataset::new(&x, &y).unwrap();
+    let fit = |name: &str| {
+        let config = with(Config::preset(name).unwrap(), |c| {
+            (c.max_evaluations, c.shrinkage) = (Some(20), Shrinkage::None);
+        });
+        config.fit(&data).unwrap()
+    };
+    let (sum, alone) = (fit("gam+dpa-ard"), fit("gam"));
+    let likelihoods = [&sum, &alone].map(Model::log_marginal_likelihood);
+    assert!(likelihoods[0] > likelihoods[1] - 20.0, "{likelihoods:?}");
+}
