@@ -87,6 +87,13 @@ PARAMETERS = [
         engine="weight",
         kernel="matern12",
     ),
+    refused(
+        "weight-engine-rough-term",
+        ValueError,
+        "the functions of term 2 of the sum, matern12, are too rough for the weight engine",
+        engine="weight",
+        model="linear+gam:matern12",
+    ),
     *(parameter("ski", value) for value in ("x", [])),
     refused(
         "ski-unknown-option",

@@ -7,6 +7,7 @@ use crate::args::{
 use crate::{memory, output, same_file};
 use anyhow::{Context, Result, ensure};
 use raysum::schema::{DateOrder, DecimalMark};
+use raysum::settings::Noise;
 use raysum::{Intervals, Labels};
 use raysum_table::{
     ColumnChoice, CsvOptions, InputPath, Missing, Notation, OutputFormat, PredictionOptions,
@@ -138,6 +139,11 @@ impl FitArgs {
         ensure!(
             !(auto && self.shared),
             "--model auto fits each target by itself; leave --shared out"
+        );
+        let varies = matches!(&recipe, Recipe::One(config) if config.noise == Noise::Columns);
+        ensure!(
+            !(varies && self.shared),
+            "--noise columns fits the noise of each target by itself; leave --shared out"
         );
         ensure!(
             !auto || self.held_out.is_yes(),

@@ -98,6 +98,9 @@ impl<'a, 'p> Fit<'a, 'p> {
     /// Above 2,000 rows the search starts on some random rows and finishes on all, unless
     /// [`Config::subset`] says otherwise or a start is given.
     pub fn run(mut self, data: &Dataset<'_>) -> Result<Vec<Model>> {
+        if self.shared && self.learns_noise() && data.targets().len() > 1 {
+            return Err(Error::NoiseOfTargets);
+        }
         let mut models = Vec::new();
         let groups = start::groups(data, self.shared);
         // A search, and with noise that varies two more: for its levels, and with them.

@@ -174,6 +174,11 @@ impl Shape {
         self == Shape::Stationary(SubKernel::Laplace)
     }
 
+    /// Whether the kernel has a kink at 0.
+    pub(crate) fn has_kink(self) -> bool {
+        matches!(self, Shape::Stationary(kernel) if kernel.has_kink())
+    }
+
     /// See [`SubKernel::in_dimensions`].
     pub(crate) fn in_dimensions(self, degree: usize) -> Self {
         match self {

@@ -116,6 +116,12 @@ impl Model {
         self.scaler.power.as_ref().map(Power::name)
     }
 
+    /// Whether an observation may have this value: a model on the logarithm of its target takes only those
+    /// above 0.
+    pub fn takes_target(&self, y: f64) -> bool {
+        self.scaler.power.as_ref().is_none_or(|power| power.takes(y))
+    }
+
     /// The unit of [components](Model::components) and of the constant: the target's standard
     /// deviation, or 1 where they are those of the transformed target.
     pub fn function_unit(&self) -> f64 {
@@ -359,9 +365,7 @@ impl Model {
         if data.noise_std().is_some() {
             self.check_untransformed("known noise")?;
         }
-        if let Some(power) = &self.scaler.power
-            && let Some(row) = data.y().iter().position(|y| !power.takes(*y))
-        {
+        if let Some(row) = data.y().iter().position(|y| !self.takes_target(*y)) {
             return Err(UpdateError::NoLogarithm { row, value: data.y()[row] }.into());
         }
         let mut all = Observations::standardised(data, std::slice::from_ref(&self.scaler));

@@ -83,6 +83,7 @@ impl Looked<'_> {
                 .into()
         });
         add("heavy tails", own);
+        add("impossible targets", self.impossible());
         add("gaps", self.gaps());
         add("identifiers", self.identifiers());
         add("repeated rows", self.repeated_rows());
@@ -276,6 +277,20 @@ impl Looked<'_> {
                 "There are more columns ({}) than rows ({}).",
                 text::count(columns),
                 text::count(rows)
+            )
+        })
+    }
+
+    /// Targets that no member of the model allows for.
+    fn impossible(&self) -> Option<String> {
+        let members = self.stack.members();
+        let taken = |y: &f64| members.iter().any(|member| member.model.takes_target(*y));
+        let rows = self.target.iter().filter(|y| !taken(y)).count();
+        (rows > 0).then(|| {
+            format!(
+                "The target is 0 or below in {}, but the model takes its logarithm and gives such values no \
+                 chance: NLPD and coverage mean nothing. Fit again on all rows.",
+                text::counted(rows, "row")
             )
         })
     }

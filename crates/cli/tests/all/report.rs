@@ -166,3 +166,21 @@ fn explained_predictions_add_up() {
     }
     assert_eq!(lines.len(), 80);
 }
+
+#[test]
+fn targets_that_a_model_cannot_have_are_a_warning() {
+    let mut random = Random::new(3);
+    let mut table = String::from("a,y\n");
+    for _ in 0..80 {
+        let a = random.normal();
+        table += &format!("{a:.4},{:.5}\n", (a + 0.2 * random.normal()).exp());
+    }
+    let folder = Folder::with("old.csv", &table);
+    folder.write("new.csv", "a,y\n0.1,1.1\n0.2,-3\n-0.4,0.6\n");
+    folder.stdout(
+        "fit old.csv -t y -m linear --target-scale yeo-johnson --held-out no -o m.raysum -q",
+    );
+    folder.stdout("report m.raysum new.csv -o r.html");
+    let said = "The target is 0 or below in 1 row, but the model takes its logarithm";
+    assert!(folder.text("r.html").contains(said));
+}

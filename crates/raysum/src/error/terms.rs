@@ -73,6 +73,20 @@ pub enum TermError {
          on, or choose other directions"
     )]
     ArdAlongAxes,
+    /// A term whose functions need too many features.
+    #[error(
+        "the functions of term {} of the sum, {kernel}, are too rough for the weight engine: too many \
+         features; use a smoother kernel, the ski or the neighbors engine, or the dense one (up to {} \
+         rows)",
+        term + 1,
+        crate::limits::written(crate::limits::MAX_DENSE_ROWS)
+    )]
+    TooRough {
+        /// The term, counted from 0.
+        term: usize,
+        /// Its sub-kernel.
+        kernel: &'static str,
+    },
     /// A kernel that an engine for products of one-dimensional kernels cannot express.
     #[error(
         "the {engine} engine takes sub-kernels of degree 1, and of degree 2 and 3 with the rbf \

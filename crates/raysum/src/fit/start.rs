@@ -65,7 +65,8 @@ fn choose(config: &Config, columns: usize) -> Result<Vec<Projections>> {
     config.terms.iter().enumerate().map(choose).collect()
 }
 
-/// The error of an engine that cannot express a kernel, with the term of a sum that has it.
+/// The error of an engine that cannot express a kernel, or not its rough functions, with the term of a
+/// sum that has it.
 pub(super) fn of_term(error: Error, config: &Config, columns: usize) -> Error {
     match error {
         Error::Terms(TermError::NoProductForm { engine, kernel, degree, .. }) => {
@@ -74,6 +75,12 @@ pub(super) fn of_term(error: Error, config: &Config, columns: usize) -> Error {
             };
             let term = config.terms.iter().position(has).filter(|_| config.terms.len() > 1);
             TermError::NoProductForm { engine, kernel, degree, term }.into()
+        }
+        Error::BasisTooLarge if config.terms.len() > 1 => {
+            let kinked = config.terms.iter().position(|term| term.kernel.has_kink());
+            kinked.map_or(error, |term| {
+                TermError::TooRough { term, kernel: config.terms[term].kernel.name() }.into()
+            })
         }
         other => other,
     }
