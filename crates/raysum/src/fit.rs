@@ -103,8 +103,8 @@ impl<'a, 'p> Fit<'a, 'p> {
         }
         let mut models = Vec::new();
         let groups = start::groups(data, self.shared);
-        // A search, and with noise that varies two more: for its levels, and with them.
-        let searches = if self.learns_noise() { 3 } else { 1 };
+        // A search, and with noise that varies two more in each pass: for its levels, and with them.
+        let searches = if self.learns_noise() { 1 + 2 * noise::PASSES } else { 1 };
         let whole = self.place;
         for (target, data) in groups.iter().enumerate() {
             self.place = Place {

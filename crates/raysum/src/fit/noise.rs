@@ -4,7 +4,7 @@
 //! first model expects there: the logarithm of such a ratio is the logarithm of the level, plus an
 //! error that does not depend on the columns. The levels are kept only if they predict the errors
 //! better than a constant does, at rows that they were not learned from. Then the first model is
-//! fitted again, with each row weighted by its level.
+//! fitted again, with each row weighted by its level, and the levels are found once more from its errors.
 
 use super::held_out::{PARTS, enough, parts};
 use super::progress::Place;
@@ -30,8 +30,12 @@ const LEAST_ROWS_PER_COLUMN: usize = 10;
 /// Ratios of squared errors to their expectations are at least this. Smaller ones arise by chance, and
 /// their logarithms would be outliers.
 const SMALLEST: f64 = 1e-3;
-/// Factors of the logarithm of the level that are tried.
-const STRENGTHS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
+/// Factors of the logarithm of the level that are tried: above 1, as its predictions lean towards the
+/// middle.
+const STRENGTHS: [f64; 5] = [0.25, 0.5, 0.75, 1.0, 1.25];
+/// How often the levels are found. The errors of a model with constant noise are larger than the noise where
+/// that is low, and levels found from them too even.
+pub(super) const PASSES: usize = 2;
 /// A number for the random rows whose errors are used, beyond those of the stages of a search.
 const SAMPLE: usize = 1_000;
 
@@ -45,27 +49,31 @@ impl Fit<'_, '_> {
     /// does not vary.
     pub(super) fn with_levels(
         &mut self,
-        mut training: Training<'_>,
+        training: Training<'_>,
         data: &Dataset<'_>,
         found: Found,
         constant: Vec<Model>,
     ) -> Result<Vec<Model>> {
-        let [model] = constant.as_slice() else { return Err(Error::NoiseOfTargets) };
-        self.place.index += 1;
         let parameters = self.all_parameters(data, &found)?;
-        let Some((levels, factor)) = self.levels_of(&training, &parameters, model)? else {
-            return Ok(constant);
-        };
-        let levels = Arc::new(levels);
-        training.take_levels(&levels)?;
-        self.place.index += 1;
-        let mut again = found;
-        let noise = &mut again.hyperparameters.noise_variance;
-        *noise = (*noise * factor).max(self.config.noise_bounds.0);
-        if enough(training.len(), parameters.len()) {
-            again = self.search_again(&mut training, data, &parameters, &again)?;
+        let (mut found, mut models) = (found, constant);
+        let (mut weighted, mut known) = (training.clone(), None);
+        for _ in 0..PASSES {
+            self.place.index += 1;
+            let of_pass = self.levels_of(&weighted, &parameters, &models[0], known.as_deref())?;
+            let Some((levels, factor)) = of_pass else { break };
+            let levels = Arc::new(levels);
+            weighted = training.clone();
+            weighted.take_levels(&levels)?;
+            self.place.index += 1;
+            let noise = &mut found.hyperparameters.noise_variance;
+            *noise = (*noise * factor).max(self.config.noise_bounds.0);
+            if enough(weighted.len(), parameters.len()) {
+                found = self.search_again(&mut weighted, data, &parameters, found)?;
+            }
+            models = conditioning::condition(self.config, &weighted, &found, Some(&levels))?;
+            known = Some(levels);
         }
-        conditioning::condition(self.config, &training, &again, Some(&levels))
+        Ok(models)
     }
 
     /// Continues a search with the levels of the noise. Where rows are few this would only fit the
@@ -75,7 +83,7 @@ impl Fit<'_, '_> {
         training: &mut Training<'_>,
         data: &Dataset<'_>,
         parameters: &Parameters,
-        found: &Found,
+        found: Found,
     ) -> Result<Found> {
         let width = found.report.shrinkage;
         let freedom = self.freedom.replace(Freedom::of_width(width));
@@ -93,12 +101,14 @@ impl Fit<'_, '_> {
         start::parameters(self.config, Some(&found.parameters.projections()), data)
     }
 
-    /// The levels of the noise of a model, if they vary, and the factor of σ² that goes with them.
+    /// The levels of the noise of a model, if they vary, and the factor of σ² that goes with them. The
+    /// model may have been fitted with levels that are known from an earlier pass.
     fn levels_of(
         &mut self,
         training: &Training<'_>,
         parameters: &Parameters,
         model: &Model,
+        known: Option<&NoiseLevels>,
     ) -> Result<Option<(NoiseLevels, f64)>> {
         let dense = model.features().is_none();
         let most = if dense { MOST_DENSE_ROWS } else { MOST_ROWS };
@@ -113,7 +123,9 @@ impl Fit<'_, '_> {
             self.errors_of_fits(training, &chosen)?
         };
         let rows = training.rows(&errors.rows)?;
-        let logs = errors.log_ratios();
+        let known = known.map(|levels| levels.at((&rows.x).into())).transpose()?;
+        let logs = errors.log_ratios(known.as_deref());
+        let errors = errors.without_levels(known.as_deref());
         if logs.iter().all(|log| *log == logs[0]) {
             return Ok(None);
         }
@@ -146,8 +158,7 @@ impl Fit<'_, '_> {
             labels.noise.iter_mut().flatten().for_each(|variance| *variance = variance.sqrt());
             let model = self.inner(&config, index, &labels.dataset(&fitted.x, 0..1)?)?;
             let p = model.predict(&held_rows.x)?;
-            let unit = model.target_scale().std;
-            let noise = model.hyperparameters().noise_variance * unit * unit;
+            let noise = model.noise_std().powi(2);
             all.rows.extend(held);
             all.extend(&p.mean, p.latent_variance, &held_rows, noise);
         }
@@ -241,10 +252,19 @@ impl Errors {
         self.noise.extend((0..y.len()).map(of_row));
     }
 
-    /// The logarithm of each squared error over its expectation.
-    fn log_ratios(&self) -> Vec<f64> {
-        let each = self.squares.iter().zip(&self.function).zip(&self.noise);
-        each.map(|((square, f), noise)| (square / (f + noise)).max(SMALLEST).ln()).collect()
+    /// The logarithm of each squared error over its expectation, and of the level that is known there.
+    fn log_ratios(&self, levels: Option<&[f64]>) -> Vec<f64> {
+        let ratio = |i: usize| {
+            let ratio = (self.squares[i] / (self.function[i] + self.noise[i])).max(SMALLEST);
+            ratio.ln() + levels.map_or(0.0, |levels| levels[i].ln())
+        };
+        (0..self.squares.len()).map(ratio).collect()
+    }
+
+    /// The same errors, with the noise that is expected without these levels.
+    fn without_levels(self, levels: Option<&[f64]>) -> Self {
+        let of_row = |(i, noise): (usize, &f64)| noise / levels.map_or(1.0, |levels| levels[i]);
+        Self { noise: self.noise.iter().enumerate().map(of_row).collect(), ..self }
     }
 
     /// The factor of these logarithms of levels that makes the errors the most likely, and the factor
@@ -331,7 +351,7 @@ mod tests {
 
     #[test]
     fn log_ratios_are_bounded_from_below() {
-        let found = errors(|i| if i == 0 { 0.0 } else { 1.0 }, 5).log_ratios();
+        let found = errors(|i| if i == 0 { 0.0 } else { 1.0 }, 5).log_ratios(None);
         assert_eq!(found[0], SMALLEST.ln());
         assert!(found.iter().all(|log| log.is_finite()));
     }

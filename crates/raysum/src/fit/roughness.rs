@@ -29,6 +29,7 @@ const NEAR: f64 = 0.8;
 const LONGER: [f64; 6] = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5];
 
 /// A sample of the rows, and the features that a search may have on all of them.
+#[derive(Clone)]
 pub(super) struct Roughness {
     x: Matrix,
     affordable: usize,

@@ -16,6 +16,7 @@ use crate::scale::{LearnedScales, Scaler, StandardRows};
 use std::f64::consts::TAU;
 
 /// All rows of a data set, standardised.
+#[derive(Clone)]
 pub(super) struct Training<'a> {
     /// The original rows, which a posterior conditions on.
     pub(super) x: MatrixRef<'a>,
@@ -48,6 +49,7 @@ pub(crate) struct Elsewhere<'a> {
 }
 
 /// Some rows, owned.
+#[derive(Clone)]
 pub(super) struct SomeRows {
     pub(super) x: Matrix,
     pub(super) observations: Observations,

@@ -7,7 +7,7 @@ use crate::error::Result;
 use std::sync::Arc;
 
 /// Levels are limited to this factor above and below the usual one.
-const MOST: f64 = 100.0;
+const MOST: f64 = 1e4;
 
 /// How far levels may lie outside those of nine of ten training rows.
 const BEYOND: f64 = 2.0;
@@ -19,7 +19,7 @@ pub(crate) struct NoiseLevels {
     pub(crate) model: Model,
     /// The mean of its predictions at the training rows, where the level is 1.
     pub(crate) centre: f64,
-    /// What deviations from it are multiplied by, at most 1.
+    /// What deviations from it are multiplied by.
     pub(crate) strength: f64,
     /// The mean level of the training rows.
     pub(crate) average: f64,
