@@ -30,9 +30,8 @@ const LEAST_ROWS_PER_COLUMN: usize = 10;
 /// Ratios of squared errors to their expectations are at least this. Smaller ones arise by chance, and
 /// their logarithms would be outliers.
 const SMALLEST: f64 = 1e-3;
-/// Factors of the logarithm of the level that are tried: above 1, as its predictions lean towards the
-/// middle.
-const STRENGTHS: [f64; 5] = [0.25, 0.5, 0.75, 1.0, 1.25];
+/// Factors of the logarithm of the level that are tried, from weak to strong.
+const STRENGTHS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
 /// How often the levels are found. The errors of a model with constant noise are larger than the noise where
 /// that is low, and levels found from them too even.
 pub(super) const PASSES: usize = 2;
@@ -267,9 +266,10 @@ impl Errors {
         Self { noise: self.noise.iter().enumerate().map(of_row).collect(), ..self }
     }
 
-    /// The factor of these logarithms of levels that makes the errors the most likely, and the factor
-    /// of σ² that goes with it; `None` if none makes them clearly more likely than constant noise
-    /// does, by two standard errors.
+    /// A factor of these logarithms of levels, and the factor of σ² that goes with it; `None` if no levels
+    /// make the errors clearly more likely than constant noise does, by two standard errors. Of factors
+    /// that do nearly as well as the best, by one standard error, the weakest: levels that are too even
+    /// cost less than levels that follow the luck of these errors.
     fn strength(&self, logs: &[f64]) -> Option<(f64, f64)> {
         let centre = logs.iter().sum::<f64>() / logs.len() as f64;
         let (_, constant) = self.best_densities(&vec![1.0; logs.len()]);
@@ -280,13 +280,12 @@ impl Errors {
             (strength, factor, densities)
         });
         let total = |densities: &[f64]| densities.iter().sum::<f64>();
-        let best = varying.into_iter().max_by(|a, b| total(&a.2).total_cmp(&total(&b.2)));
-        let (strength, factor, densities) = best?;
-        let gains: Vec<f64> = densities.iter().zip(&constant).map(|(v, c)| v - c).collect();
-        let n = gains.len() as f64;
-        let mean = gains.iter().sum::<f64>() / n;
-        let variance = gains.iter().map(|gain| (gain - mean).powi(2)).sum::<f64>() / n;
-        (mean > 2.0 * (variance / n).sqrt()).then_some((strength, factor))
+        let (.., best) = varying.iter().max_by(|a, b| total(&a.2).total_cmp(&total(&b.2)))?;
+        if !clearly_higher(best, &constant, 2.0) {
+            return None;
+        }
+        let near = varying.iter().find(|(.., densities)| !clearly_higher(best, densities, 1.0));
+        near.map(|&(strength, factor, _)| (strength, factor))
     }
 
     /// The factor of σ² that makes the errors the most likely where the noise has these levels, and
@@ -312,6 +311,16 @@ impl Errors {
         }
         best
     }
+}
+
+/// Whether the first densities of the same errors are higher by this number of standard errors of the
+/// mean difference.
+fn clearly_higher(densities: &[f64], others: &[f64], standard_errors: f64) -> bool {
+    let gains: Vec<f64> = densities.iter().zip(others).map(|(a, b)| a - b).collect();
+    let n = gains.len() as f64;
+    let mean = gains.iter().sum::<f64>() / n;
+    let variance = gains.iter().map(|gain| (gain - mean).powi(2)).sum::<f64>() / n;
+    mean > standard_errors * (variance / n).sqrt()
 }
 
 #[cfg(test)]
