@@ -92,6 +92,7 @@ def test_ranks_do_not_see_monotone_changes():
         dpa.component_curves(X)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_fewer_directions_on_heavy_tails_are_a_warning():
     x = np.exp(3 * np.random.default_rng(4).normal(size=(2_100, 2)))
     sums = plain("gam+dpa-ard", max_evaluations=2)
