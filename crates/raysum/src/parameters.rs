@@ -67,7 +67,7 @@ impl Parameters {
         Self { freedom, ..self.clone() }
     }
 
-    /// The same parameters whose search starts with length-scales that are so much longer, in logarithms.
+    /// The same parameters, whose search starts with length-scales longer by this, in logarithms.
     #[must_use]
     pub(crate) fn starting_longer(self, longer: f64) -> Self {
         Self { longer, ..self }
