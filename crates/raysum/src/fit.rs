@@ -143,7 +143,7 @@ impl<'a, 'p> Fit<'a, 'p> {
         let found = found.map_err(|e| start::of_term(e, self.config, data.columns()))?;
         let models = conditioning::condition(self.config, &training, &found, self.levels.as_ref())?;
         if self.learns_noise() {
-            self.with_levels(training, data, found, models)
+            self.with_levels(&training, data, found, models)
         } else {
             Ok(models)
         }

@@ -48,7 +48,7 @@ impl Fit<'_, '_> {
     /// does not vary.
     pub(super) fn with_levels(
         &mut self,
-        training: Training<'_>,
+        training: &Training<'_>,
         data: &Dataset<'_>,
         found: Found,
         constant: Vec<Model>,
@@ -67,7 +67,7 @@ impl Fit<'_, '_> {
             let noise = &mut found.hyperparameters.noise_variance;
             *noise = (*noise * factor).max(self.config.noise_bounds.0);
             if enough(weighted.len(), parameters.len()) {
-                found = self.search_again(&mut weighted, data, &parameters, found)?;
+                found = self.search_again(&mut weighted, data, &parameters, &found)?;
             }
             models = conditioning::condition(self.config, &weighted, &found, Some(&levels))?;
             known = Some(levels);
@@ -82,7 +82,7 @@ impl Fit<'_, '_> {
         training: &mut Training<'_>,
         data: &Dataset<'_>,
         parameters: &Parameters,
-        found: Found,
+        found: &Found,
     ) -> Result<Found> {
         let width = found.report.shrinkage;
         let freedom = self.freedom.replace(Freedom::of_width(width));
