@@ -218,6 +218,9 @@ pub enum Error {
         /// Index of the failing pivot.
         pivot: usize,
     },
+    /// The kernel matrix has a condition number at which rounding errors are larger than the noise.
+    #[error("the noise is too small for double precision; raise the lower noise bound")]
+    NoiseTooSmall,
     /// The data spreads over more length-scales than a small basis can span.
     #[error(
         "the model's functions are too rough for the weight engine: too many features; use a \
@@ -432,6 +435,7 @@ impl Error {
         matches!(
             self,
             Error::NotPositiveDefinite { .. }
+                | Error::NoiseTooSmall
                 | Error::BasisTooLarge
                 | Error::GridTooLarge
                 | Error::NotConverged { .. }

@@ -19,13 +19,18 @@ use posterior::DenseShared;
 
 use super::{Conditioned, Engine, Evaluation, Observations, Prior, tiles};
 use crate::data::Matrix;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::linalg::{self, Threads};
 use crate::memory;
 use std::sync::Arc;
 
 /// The engine's name.
 pub(crate) const NAME: &str = "dense";
+
+/// The largest condition number of K that a search may reach, as the trace of its functions over the median
+/// noise of a row: beyond it rounding errors are larger than the noise, and predictions of targets without
+/// noise are off by several standard deviations.
+const MOST_CONDITION: f64 = 1e15;
 
 /// Training rows and the two buffers.
 #[derive(Debug)]
@@ -61,6 +66,18 @@ impl Dense {
     pub(super) fn require_memory(rows: usize) -> Result<()> {
         let what = format_args!("the kernel matrix of {rows} rows, which the dense engine needs,");
         memory::require(what, memory::count(&[&[rows, rows, 3]]))
+    }
+
+    /// Fails, so that a search steps back, where the noise is too small beside the functions.
+    fn check_condition(&self, prior: &Prior) -> Result<()> {
+        let of = &self.observations;
+        let noise = |i| of.variance(i, prior.noise_variance) / of.weight(i);
+        let mut noises: Vec<f64> = (0..self.x.rows()).map(noise).collect();
+        // A single row of little noise or great weight does no harm.
+        let middle = noises.len() / 2;
+        let (_, median, _) = noises.select_nth_unstable_by(middle, f64::total_cmp);
+        let trace = self.x.rows() as f64 * prior.kernel.stationary_variance();
+        if trace > MOST_CONDITION * *median { Err(Error::NoiseTooSmall) } else { Ok(()) }
     }
 
     /// Factorises K in place and solves for a.
@@ -142,6 +159,7 @@ impl Engine for Dense {
     }
 
     fn evaluate(&mut self, prior: &Prior) -> Result<Evaluation> {
+        self.check_condition(prior)?;
         let n = self.x.rows();
         let solved = self.factorise(prior)?;
         self.invert();

@@ -2,6 +2,8 @@
 
 use crate::common::{normals, with};
 use proptest::prelude::*;
+use rand::RngExt;
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use raysum::fitted::Projections;
 use raysum::metrics::{coverage, rmse};
 use raysum::{Config, Dataset, Error, Fit, Matrix, Model};
@@ -142,6 +144,23 @@ fn data_without_noise_is_followed() {
             assert!(error < 0.1 && error < 4.0 * std, "{name}: off by {error}, std {std}");
         }
     }
+}
+
+/// With a function as large beside the noise as the likelihood would have it, rounding errors are larger than
+/// the noise, and 95 % intervals hold 35 % of the rows.
+#[test]
+fn rounding_leaves_predictions_of_smooth_data_without_noise_alone() {
+    let mut rng = ChaCha8Rng::seed_from_u64(101);
+    let x = Matrix::from_fn(800, 4, |_, _| rng.random_range(-1.0..1.0));
+    let truth = |i: usize| (3.0 * x[(i, 0)]).sin() + x[(i, 1)] * x[(i, 2)] + x[(i, 3)].exp();
+    let y: Vec<f64> = (0..800).map(truth).collect();
+    let (fitted, new) = (x.gather(&Vec::from_iter(0..400)), x.gather(&Vec::from_iter(400..800)));
+    let model = preset("matern52-ard").fit(&Dataset::new(&fitted, &y[..400]).unwrap()).unwrap();
+    let own = rmse(&y[..400], &model.predict_mean(&fitted).unwrap());
+    let p = model.predict(&new).unwrap();
+    let inside = coverage(&y[400..], &p.mean, &p.variance, 0.95);
+    let error = rmse(&y[400..], &p.mean);
+    assert!(own < 2e-4 && error < 2e-3 && inside > 0.9, "{own}, {error}, {inside}");
 }
 
 #[test]
