@@ -42,7 +42,7 @@ impl Learning {
         let config = search.config;
         let plain = Parameters::new(&config.plain(), parameters.projections())?;
         let ahead = (EVALUATIONS * rows.len()) as f64;
-        let freedom = shrinkage::choose(search, training, &plain, None, rows, ahead)?;
+        let freedom = shrinkage::choose(search, training, &plain, None, rows, ahead)?.freedom;
         let start = Start { learned: parameters, plain: &plain, freedom };
         let splits = if held_out::enough(rows.len(), parameters.len()) {
             Vec::new()

@@ -6,7 +6,7 @@ use super::progress::Phase;
 use super::search::Search;
 use super::shrinkage;
 use super::stages::{self, Stages};
-use super::training::Training;
+use super::training::{FitProblem, Training};
 use crate::config::{Config, Optimizer, Shrinkage};
 use crate::error::Result;
 use crate::model::FitReport;
@@ -179,26 +179,45 @@ impl<'s> Schedule<'s> {
         }
         let first_work = (self.stages.expected(0) * rows) as f64;
         let ahead = first_work + self.stages.ahead(0);
-        let freedom =
+        let mut choice =
             shrinkage::choose(search, training, parameters, self.freedom, &numbers, ahead)?;
-        let started = self.started && self.freedom.is_none_or(|known| known == freedom);
+        let started = self.started && self.freedom.is_none_or(|known| known == choice.freedom);
         let expected = self.stages.expected(0) * config.starts as usize;
         search.record.tracker.enter(Phase::Search, expected, self.stages.ahead(0));
         let mut problem = training.problem(config, part.as_ref())?;
-        let freed = parameters.with(freedom);
         if started {
+            let freed = parameters.with(choice.freedom);
             let first = freed.theta(&parameters.hyperparameters(&self.first))?;
             let mut task = Task { problem: &mut problem, parameters: &freed };
             let outcomes = search.starts(&mut task, &first)?;
-            return Ok(First { parameters: freed, outcomes, freedom, most: None });
+            return Ok(First { parameters: freed, outcomes, freedom: choice.freedom, most: None });
         }
+        loop {
+            let first = self.search_with(search, &mut problem, parameters, choice.freedom)?;
+            let best = &first.outcomes[0].point;
+            match choice.instead(first.parameters.prior_at(best).noise_variance) {
+                Some(less) => choice = less,
+                None => return Ok(first),
+            }
+        }
+    }
+
+    /// Searches with this freedom from all starts; the best outcome comes first.
+    fn search_with(
+        &self,
+        search: &mut Search<'_, '_>,
+        problem: &mut FitProblem<'_>,
+        parameters: &Parameters,
+        freedom: Freedom,
+    ) -> Result<First> {
+        let (config, freed) = (self.config, parameters.with(freedom));
         let mut outcomes = Vec::new();
         // Adam follows the paper's recipe throughout.
         let direct = config.optimizer == Optimizer::Adam && freedom == Freedom::Free;
         if config.shrinkage != Shrinkage::None && parameters.is_shrinkable() && !direct {
-            outcomes.push(shrinkage::search(search, &mut problem, parameters, freedom)?);
+            outcomes.push(shrinkage::search(search, problem, parameters, freedom)?);
         }
-        let mut task = Task { problem: &mut problem, parameters: &freed };
+        let mut task = Task { problem, parameters: &freed };
         // Free length-scales have several optima: the way from a common one and the direct way
         // often lead to different ones.
         if freedom == Freedom::Free {
@@ -213,7 +232,7 @@ impl<'s> Schedule<'s> {
         }
         let mut outcomes = search.more_starts(&mut task, &freed.start(), outcomes)?;
         if config.optimizer == Optimizer::Lbfgs
-            && let Some(other) = search.largest_last(&mut problem, &freed, &outcomes[0])?
+            && let Some(other) = search.largest_last(task.problem, &freed, &outcomes[0])?
         {
             outcomes.push(other);
             outcomes.sort_by(|a, b| a.value.total_cmp(&b.value));

@@ -39,6 +39,35 @@ const MOST_EVALUATIONS: usize = 40;
 /// Optima whose log likelihoods differ by less are considered equal: a ratio of 20.
 const CLEARLY_BETTER: f64 = 3.0;
 
+/// A search on all rows usually finds more noise than the fits that its freedom was chosen by, which had fewer
+/// rows to explain. One that finds less than this share of their least noise has ended in another optimum, in
+/// which functions follow the noise.
+const EXPLAINED_AWAY: f64 = 0.5;
+/// Targets with less noise than this, as a share of their variance, have none to explain away.
+const SOME_NOISE: f64 = 0.01;
+
+/// The freedom to search with, and what was found out when it was chosen.
+pub(super) struct FreedomChoice {
+    pub(super) freedom: Freedom,
+    /// The least noise variance of the fits that it was chosen by, for each of the steps that were tried.
+    least_noises: Vec<f64>,
+}
+
+impl FreedomChoice {
+    fn known(freedom: Freedom) -> Self {
+        Self { freedom, least_noises: Vec::new() }
+    }
+
+    /// Less freedom, if a search with this one found so little noise that it must have explained it away.
+    pub(super) fn instead(&self, noise: f64) -> Option<Self> {
+        let step = STEPS.iter().position(|step| *step == self.freedom)?;
+        let least = *self.least_noises.get(step)?;
+        let less = STEPS[step.checked_sub(1)?];
+        (least > SOME_NOISE && noise < EXPLAINED_AWAY * least)
+            .then(|| Self { freedom: less, least_noises: self.least_noises.clone() })
+    }
+}
+
 /// The freedom of another fit, that of the configuration, or the one that held-out rows among
 /// `rows` choose. `ahead` is the remaining work.
 pub(super) fn choose(
@@ -48,22 +77,24 @@ pub(super) fn choose(
     known: Option<Freedom>,
     rows: &[usize],
     ahead: f64,
-) -> Result<Freedom> {
+) -> Result<FreedomChoice> {
     match (search.config.shrinkage, known) {
         // There are no two that could differ.
-        _ if !parameters.is_shrinkable() => return Ok(Freedom::Free),
+        _ if !parameters.is_shrinkable() => return Ok(FreedomChoice::known(Freedom::Free)),
         // A fit on fewer rows may have needed shrinkage where this one does not.
         (Shrinkage::Auto, _) if needs_none(search.config, training, parameters) => {
-            return Ok(Freedom::Free);
+            return Ok(FreedomChoice::known(Freedom::Free));
         }
-        (_, Some(known)) => return Ok(known),
-        (Shrinkage::None, None) => return Ok(Freedom::Free),
-        (Shrinkage::Width(width), None) => return Ok(Freedom::of_width(Some(width))),
+        (_, Some(known)) => return Ok(FreedomChoice::known(known)),
+        (Shrinkage::None, None) => return Ok(FreedomChoice::known(Freedom::Free)),
+        (Shrinkage::Width(width), None) => {
+            return Ok(FreedomChoice::known(Freedom::of_width(Some(width))));
+        }
         (Shrinkage::Auto, None) => {}
     }
     let splits = held_out::splits(training, rows, search.config.seed)?;
     if splits.is_empty() {
-        return Ok(Freedom::Common);
+        return Ok(FreedomChoice::known(Freedom::Common));
     }
     let expected = splits.len() * STEPS.len() * STEP_EVALUATIONS;
     search.record.tracker.enter(Phase::HeldOut, expected, ahead);
@@ -73,26 +104,30 @@ pub(super) fn choose(
     }
     let mut reached: Vec<Option<(Parameters, Outcome)>> = vec![None; splits.len()];
     let mut scores = StepScores::default();
+    let mut least_noises = Vec::new();
     for step in STEPS {
         if step == Freedom::Free && parameters.len() > rows.len() {
             break;
         }
-        let mut densities = Vec::new();
+        let (mut densities, mut least_noise) = (Vec::new(), f64::INFINITY);
         for ((split, problem), reached) in splits.iter().zip(&mut problems).zip(&mut reached) {
             let parameters = parameters.with(step);
             let most = Some(MOST_EVALUATIONS);
             let outcome = advance(search, problem, &parameters, reached.as_ref(), most)?;
             let prior = parameters.prior_at(&outcome.point);
+            least_noise = least_noise.min(prior.noise_variance);
             let posteriors = problem.engine.posteriors(&prior)?;
             densities.extend(held_out::log_densities(training, split, &posteriors)?);
             *reached = Some((parameters, outcome));
         }
         scores.push(densities);
+        least_noises.push(least_noise);
         if scores.are_falling() {
             break;
         }
     }
-    Ok(STEPS[scores.best().unwrap_or(0)])
+    let best = scores.best().unwrap_or(0);
+    Ok(FreedomChoice { freedom: STEPS[best], least_noises })
 }
 
 /// Whether no shrinkage is needed.
