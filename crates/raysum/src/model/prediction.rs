@@ -55,6 +55,11 @@ impl Prediction {
         Self { law: Law::Bell(Bell { power: Some(power), mean, std }), ..self }
     }
 
+    /// Whether observations are normal on the scale of a power.
+    pub(crate) fn is_transformed(&self) -> bool {
+        matches!(&self.law, Law::Bell(Bell { power: Some(_), .. }))
+    }
+
     /// The same with all standard deviations multiplied by a factor, on the scale where observations
     /// are normal. Mixtures stay as they are.
     #[must_use]

@@ -35,6 +35,10 @@ const FAR: f64 = 10.0;
 const STRAY: f64 = 10.0;
 /// Normal scores and gains larger than this, in medians of them, count as this large.
 const OUTLYING: f64 = 30.0;
+/// The same for the spread of an only member whose target is transformed. Its mean and standard deviation depend
+/// on the spread exponentially, and one outlier must not decide on them; its quantiles hardly do, as held-out
+/// rows say where they are.
+const OUTLYING_TRANSFORMED: f64 = 8.0;
 /// Bounds of the factor of a member's standard deviations.
 const SPREADS: (f64, f64) = (1e-3, 1e6);
 
@@ -160,7 +164,11 @@ impl Mix {
     ) -> Result<Self> {
         let (mut errors, mut logs, mut inflations) = (Vec::new(), Vec::new(), Vec::new());
         for &m in among {
-            let inflation = if calibrate { inflation(blocks, m)? } else { 1.0 };
+            let outlying = match among {
+                [only] if is_transformed(blocks, *only) => OUTLYING_TRANSFORMED,
+                _ => OUTLYING,
+            };
+            let inflation = if calibrate { inflation(blocks, m, outlying)? } else { 1.0 };
             let (mut error, mut log) = (Vec::new(), Vec::new());
             for block in blocks {
                 let p = block.predictions[m].clone().inflated(inflation);
@@ -242,7 +250,7 @@ fn sound(blocks: &[&HeldBlock], among: &[usize], calibrate: bool) -> Result<Vec<
         return Ok(among.to_vec());
     }
     let is_near = |m: usize| -> Result<bool> {
-        let inflation = if calibrate { inflation(blocks, m)? } else { 1.0 };
+        let inflation = if calibrate { inflation(blocks, m, OUTLYING)? } else { 1.0 };
         let near = |block: &&HeldBlock| {
             let p = block.predictions[m].clone().inflated(inflation);
             let predicted = p.mean.iter().zip(p.std()).zip(&block.distances);
@@ -379,15 +387,20 @@ fn gain_of(blocks: &[&HeldBlock], member: usize, other: usize) -> (f64, f64) {
     gain(blocks, mean(member), mean(other))
 }
 
-/// κ of a member: the root of the mean squared normal score.
-fn inflation(blocks: &[&HeldBlock], member: usize) -> Result<f64> {
+/// Whether the predictions of a member are those of a transformed target.
+fn is_transformed(blocks: &[&HeldBlock], member: usize) -> bool {
+    blocks.iter().any(|block| block.predictions[member].is_transformed())
+}
+
+/// κ of a member: the root of the mean squared normal score. One observation far from all others must not
+/// widen the predictions of all rows: scores count as `outlying` medians at most.
+fn inflation(blocks: &[&HeldBlock], member: usize, outlying: f64) -> Result<f64> {
     let mut sizes = Vec::new();
     for block in blocks {
         sizes.extend(block.predictions[member].scores(&block.y)?.iter().map(|z| z.abs()));
     }
     sizes.sort_by(f64::total_cmp);
-    // One observation far from all others must not widen the predictions of all rows.
-    let most = OUTLYING * sizes.get(sizes.len() / 2).copied().unwrap_or(1.0).max(1.0);
+    let most = outlying * sizes.get(sizes.len() / 2).copied().unwrap_or(1.0).max(1.0);
     let sum: f64 = sizes.iter().map(|z| z.min(most).powi(2)).sum();
     let factor = ((PRIOR_ROWS + sum) / (PRIOR_ROWS + sizes.len() as f64)).sqrt();
     Ok(if factor.is_nan() { SPREADS.1 } else { factor.clamp(SPREADS.0, SPREADS.1) })

@@ -229,6 +229,24 @@ fn rows_without_others_have_the_scale_of_all() {
     assert!(nlpd < 3.0, "{nlpd}");
 }
 
+/// The exponential of a spread that one outlier widens would be the mean of every row: about 20 where targets are
+/// between -3 and 3.
+#[test]
+fn one_outlier_does_not_move_the_mean_out_of_its_interval() {
+    let mut random = normals(2, 0);
+    let x = Matrix::from_fn(460, 3, |_, _| random());
+    let mut y: Vec<f64> = (0..460).map(|i| x[(i, 0)] + 0.5 * random()).collect();
+    y[5] = 100.0;
+    let (fitted, new) = (x.gather(&Vec::from_iter(0..60)), x.gather(&Vec::from_iter(60..460)));
+    let fit = StackFit::one("linear+gam", &config(EngineChoice::Auto))
+        .run(&Dataset::new(&fitted, &y[..60]).unwrap());
+    let p = fit.unwrap()[0].predict(&new).unwrap();
+    let (lower, upper) = p.interval(0.95).unwrap();
+    assert!((0..400).all(|i| lower[i] <= p.mean[i] && p.mean[i] <= upper[i]));
+    let error = raysum::metrics::rmse(&y[60..], &p.mean);
+    assert!(error < 8.0, "{error}");
+}
+
 #[test]
 fn each_of_several_targets_has_its_own_scale() {
     let (x, y) = skewed(120, 1);
