@@ -27,6 +27,7 @@ import warnings
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
+PROGRAM = os.environ.get("RAYSUM_BIN", HERE.parent / "target" / "release" / "raysum")
 #: The sets, and how many of the ten splits are used where --splits does not say.
 SETS = {
     **dict.fromkeys(["challenger", "fertility", "concreteslump", "autos", "servo"], 10),
@@ -143,17 +144,16 @@ def member_options(model, rows):
 
 def raysum(x, y, new, options):
     """The predictions of new rows by name, what the fit reports, and its seconds."""
-    program = os.environ.get("RAYSUM_BIN", HERE.parent / "target" / "release" / "raysum")
     with tempfile.TemporaryDirectory() as place:
         place = pathlib.Path(place)
         np.save(place / "x.npy", x)
         np.save(place / "y.npy", y)
         np.save(place / "new.npy", new)
         started = time.time()
-        fit = [program, "fit", place / "x.npy", "--y", place / "y.npy", "-o", place / "model"]
+        fit = [PROGRAM, "fit", place / "x.npy", "--y", place / "y.npy", "-o", place / "model"]
         fit = subprocess.run([*fit, "--json", "-q", *options], capture_output=True, check=True)
         seconds = time.time() - started
-        predict = [program, "predict", place / "model", place / "new.npy", "-q"]
+        predict = [PROGRAM, "predict", place / "model", place / "new.npy", "-q"]
         answer = subprocess.run(predict, capture_output=True, check=True, text=True).stdout
     header, *lines = answer.splitlines()
     values = np.array([[float(v) for v in line.split(",")] for line in lines])
