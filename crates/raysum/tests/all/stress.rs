@@ -154,7 +154,8 @@ fn rounding_leaves_predictions_of_smooth_data_without_noise_alone() {
     let x = Matrix::from_fn(800, 4, |_, _| rng.random_range(-1.0..1.0));
     let truth = |i: usize| (3.0 * x[(i, 0)]).sin() + x[(i, 1)] * x[(i, 2)] + x[(i, 3)].exp();
     let y: Vec<f64> = (0..800).map(truth).collect();
-    let (fitted, new) = (x.gather(&Vec::from_iter(0..400)), x.gather(&Vec::from_iter(400..800)));
+    let rows = |range: std::ops::Range<usize>| x.gather(&range.collect::<Vec<_>>());
+    let (fitted, new) = (rows(0..400), rows(400..800));
     let model = preset("matern52-ard").fit(&Dataset::new(&fitted, &y[..400]).unwrap()).unwrap();
     let own = rmse(&y[..400], &model.predict_mean(&fitted).unwrap());
     let p = model.predict(&new).unwrap();

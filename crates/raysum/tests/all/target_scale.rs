@@ -237,7 +237,8 @@ fn one_outlier_does_not_move_the_mean_out_of_its_interval() {
     let x = Matrix::from_fn(460, 3, |_, _| random());
     let mut y: Vec<f64> = (0..460).map(|i| x[(i, 0)] + 0.5 * random()).collect();
     y[5] = 100.0;
-    let (fitted, new) = (x.gather(&Vec::from_iter(0..60)), x.gather(&Vec::from_iter(60..460)));
+    let rows = |range: std::ops::Range<usize>| x.gather(&range.collect::<Vec<_>>());
+    let (fitted, new) = (rows(0..60), rows(60..460));
     let fit = StackFit::one("linear+gam", &config(EngineChoice::Auto))
         .run(&Dataset::new(&fitted, &y[..60]).unwrap());
     let p = fit.unwrap()[0].predict(&new).unwrap();
