@@ -6,9 +6,8 @@
 //! shifted by their median and divided by some multiple of their interquartile range first: the result
 //! does not depend on the target's units.
 //!
-//! Some thousand times farther out than the training values, where a target would grow without bounds on
-//! the way back, the map is a straight line: an exponential of a trend at the end of the world is no
-//! prediction, and would be beyond all numbers soon.
+//! Some thousand ranges beyond the training values the map is a straight line. Its inverse would otherwise grow
+//! exponentially there and overflow, and a trend that is extended as far says nothing about the target.
 
 use super::curve::{PowerCurve, StraightLine};
 use super::evidence::Evidence;
