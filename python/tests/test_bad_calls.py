@@ -109,7 +109,7 @@ ARGUMENTS = [
     failing(
         "partial_fit-ski",
         ValueError,
-        "a model of the ski engine does not keep its rows; fit again on all of them",
+        "a model of the ski engine does not keep its rows; fit it again on all of them",
         lambda: fitted("ski").partial_fit(X[:2], Y[:2]),
     ),
     failing(

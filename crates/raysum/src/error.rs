@@ -126,7 +126,9 @@ pub enum Error {
     #[error(transparent)]
     Cluster(#[from] ClusterError),
     /// An engine that does not support linear terms.
-    #[error("the {engine} engine has no grid for the linear term; use the weight or dense engine")]
+    #[error(
+        "the {engine} engine has no grid for the linear term; use the weight, dense or neighbors engine"
+    )]
     NoLinearTerm {
         /// The engine.
         engine: &'static str,
@@ -266,11 +268,10 @@ pub enum Error {
         /// What it should be.
         tolerance: f64,
     },
-    /// The model cannot be updated, since it does not keep its rows.
-    #[error("a model of the ski engine does not keep its rows; fit again on all of them")]
-    RowsNotKept,
     /// The model's engine does not support this.
-    #[error("a model of the {engine} engine does not support {what}")]
+    #[error(
+        "a model of the {engine} engine does not support {what}; the weight and the dense engine do"
+    )]
     Unsupported {
         /// The engine.
         engine: &'static str,

@@ -159,8 +159,9 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N", value_parser = whole(1, u32::MAX), allow_hyphen_values = true)]
     pub(crate) starts: Option<u32>,
 
-    /// Range of the noise variance, relative to the target's variance [default: 1e-4,10 for the paper's
-    /// models, 1e-7,10 for the others and for sums]
+    /// Range of the noise variance, relative to the target's variance: never below the first, and above the
+    /// second only against a steep prior [default: 1e-4,10 for the paper's models, 1e-7,10 for the others and
+    /// for sums]
     #[arg(
         long, value_name = "LOW,HIGH", value_parser = noise_bounds, allow_hyphen_values = true
     )]

@@ -18,4 +18,9 @@ pub enum UpdateError {
     /// Rows were to be removed until none is left.
     #[error("this would remove all rows of the model")]
     NoRowsLeft,
+    /// The model cannot be updated, since it does not keep its rows.
+    #[error(
+        "a model of the ski engine does not keep its rows; fit it again on all of them, or with the weight or the dense engine"
+    )]
+    RowsNotKept,
 }

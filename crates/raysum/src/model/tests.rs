@@ -68,7 +68,9 @@ fn what_an_engine_cannot_do_is_an_error_that_names_it() {
         (model.clone().remove(&data), "changes of its rows"),
     ];
     for (answer, what) in refused {
-        let expected = format!("a model of the core engine does not support {what}");
+        let expected = format!(
+            "a model of the core engine does not support {what}; the weight and the dense engine do"
+        );
         assert_eq!(answer.unwrap_err().to_string(), expected);
     }
     // Sums of rows that another engine made are no use.

@@ -125,7 +125,10 @@ fn rows_come_and_go_without_a_refit() {
 fn what_cannot_be_done_names_the_engine() {
     let model = fit(&config(5), &rows(100));
     let e = model.functions(1, 0).map(drop).unwrap_err().to_string();
-    assert_eq!(e, "a model of the neighbors engine does not support drawing functions");
+    assert_eq!(
+        e,
+        "a model of the neighbors engine does not support drawing functions; the weight and the dense engine do"
+    );
     let patch = ConfigPatch { neighbors: Some(20), ..ConfigPatch::default() };
     let resolve = |engine| ConfigPatch { engine: Some(engine), ..patch.clone() }.resolve("rbf-ard");
     assert_eq!(resolve(EngineChoice::Auto).unwrap().neighbors.neighbors, 20);

@@ -22,7 +22,7 @@ use crate::engine::{
     Change, Components, Conditioned, Draws, Engine, LeaveOneOut, Marginals, Observations,
     Posterior, Prior, RowChanges, Rows, Tensor, VarianceSlopes,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, UpdateError};
 use crate::linalg::{Threads, dot};
 use crate::memory;
 use exact::Solver;
@@ -399,7 +399,7 @@ impl RowChanges for SkiPosterior {
     fn change(&self, rows: &Rows<'_>, change: Change) -> Result<Conditioned> {
         match change {
             // The rows so far are not kept.
-            Change::Add | Change::Remove => Err(Error::RowsNotKept),
+            Change::Add | Change::Remove => Err(UpdateError::RowsNotKept.into()),
             Change::Replace => {
                 let SkiShared { options, seed, .. } = self.shared.as_ref();
                 let y = rows.observations.clone();

@@ -5,6 +5,7 @@ use super::cases::{Case, Tolerances, case, cases, compare, gradient, largest_dif
 use crate::engine::dense::Dense;
 use crate::engine::ski::{Ski, SkiOptions};
 use crate::engine::{Engine, Observations};
+use crate::error::UpdateError;
 use crate::scale::StandardRows;
 use crate::settings::{EngineChoice, SubKernel};
 use crate::{Config, Dataset, Error, Fit, Matrix};
@@ -282,7 +283,7 @@ fn rows_cannot_be_added_but_replaced() {
     let data = Dataset::new(&case.x, &case.y).unwrap();
     let mut model = config.fit(&data).unwrap();
     assert_eq!(model.engine(), "ski");
-    assert!(matches!(model.update(&data), Err(Error::RowsNotKept)));
+    assert!(matches!(model.update(&data), Err(Error::Update(UpdateError::RowsNotKept))));
     let some: Vec<usize> = (0..150).collect();
     let (x, y) = (case.x.gather(&some), &case.y[..150]);
     let part = model.shard(&Dataset::new(&x, y).unwrap()).unwrap();
