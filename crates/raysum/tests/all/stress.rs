@@ -146,22 +146,25 @@ fn data_without_noise_is_followed() {
     }
 }
 
-/// With a function as large beside the noise as the likelihood would have it, rounding errors are larger than
-/// the noise, and 95 % intervals hold 35 % of the rows.
+/// Where the noise is so small beside the functions that rounding errors are larger, predictions at the training
+/// rows are off by up to 0.0007 on these tables, and 95 % intervals hold from 38 % of the new rows on.
 #[test]
 fn rounding_leaves_predictions_of_smooth_data_without_noise_alone() {
-    let mut rng = ChaCha8Rng::seed_from_u64(101);
-    let x = Matrix::from_fn(800, 4, |_, _| rng.random_range(-1.0..1.0));
-    let truth = |i: usize| (3.0 * x[(i, 0)]).sin() + x[(i, 1)] * x[(i, 2)] + x[(i, 3)].exp();
-    let y: Vec<f64> = (0..800).map(truth).collect();
-    let rows = |range: std::ops::Range<usize>| x.gather(&range.collect::<Vec<_>>());
-    let (fitted, new) = (rows(0..400), rows(400..800));
-    let model = preset("matern52-ard").fit(&Dataset::new(&fitted, &y[..400]).unwrap()).unwrap();
-    let own = rmse(&y[..400], &model.predict_mean(&fitted).unwrap());
-    let p = model.predict(&new).unwrap();
-    let inside = coverage(&y[400..], &p.mean, &p.variance, 0.95);
-    let error = rmse(&y[400..], &p.mean);
-    assert!(own < 2e-4 && error < 2e-3 && inside > 0.9, "{own}, {error}, {inside}");
+    for seed in 103..108 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let x = Matrix::from_fn(700, 6, |_, _| rng.random_range(-1.0..1.0));
+        let truth = |i: usize| x[(i, 0)] * x[(i, 1)] + x[(i, 2)].powi(2) - x[(i, 3)];
+        let y: Vec<f64> = (0..700).map(truth).collect();
+        let rows = |range: std::ops::Range<usize>| x.gather(&range.collect::<Vec<_>>());
+        let (fitted, new) = (rows(0..300), rows(300..700));
+        let data = Dataset::new(&fitted, &y[..300]).unwrap();
+        let model = preset("matern52-ard").fit(&data).unwrap();
+        let own = rmse(&y[..300], &model.predict_mean(&fitted).unwrap());
+        let p = model.predict(&new).unwrap();
+        let inside = coverage(&y[300..], &p.mean, &p.variance, 0.95);
+        let error = rmse(&y[300..], &p.mean);
+        assert!(own < 5e-5 && error < 5e-4 && inside > 0.95, "{seed}: {own}, {error}, {inside}");
+    }
 }
 
 #[test]
