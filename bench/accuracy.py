@@ -14,8 +14,6 @@ Errors are in standard deviations of the target of the training rows. NLPD is th
 distribution with the predicted mean and standard deviation; boosting predicts none.
 """
 
-import argparse
-import datetime
 import json
 import os
 import pathlib
@@ -25,6 +23,7 @@ import time
 import warnings
 
 import numpy as np
+import output
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = os.environ.get("RAYSUM_BIN", HERE.parent / "target" / "release" / "raysum")
@@ -44,10 +43,10 @@ MOST_GP_ROWS = 1_600
 def main():
     args = arguments()
     if args.table:
-        print(tables([json.loads(line) for line in args.table.read_text().splitlines()]))
+        print(tables(output.read(args.table)))
         return
-    out = args.out or HERE / "results" / f"{datetime.date.today()}-accuracy.jsonl"
-    lines = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    out = output.place(args, "accuracy")
+    lines = output.read(out) if out.exists() else []
     known = {(line["set"], line["split"], line["model"]) for line in lines}
     for name in args.sets:
         splits = range(args.first_split, args.first_split + (args.splits or SETS[name]))
@@ -64,14 +63,12 @@ def main():
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = output.parser(__doc__)
     parser.add_argument("--data", default=os.environ.get("RAYSUM_DATA"), type=pathlib.Path)
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
     parser.add_argument("--models", nargs="+", default=["auto", *PEERS])
     parser.add_argument("--splits", type=int, help="number of splits [default: 10, or 1 of large sets]")
     parser.add_argument("--first-split", type=int, default=0)
-    parser.add_argument("--out", type=pathlib.Path)
-    parser.add_argument("--table", type=pathlib.Path)
     args = parser.parse_args()
     if args.data is None and args.table is None:
         parser.error("give --data DIR or set RAYSUM_DATA")

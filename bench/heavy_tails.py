@@ -10,16 +10,13 @@ One JSON line per table and model is written to results/. Needs a build of raysu
 target/release/raysum) and bench/requirements.txt.
 """
 
-import argparse
-import datetime
 import json
-import pathlib
 import time
 
 import numpy as np
+import output
 from accuracy import machine, peer, raysum
 
-HERE = pathlib.Path(__file__).resolve().parent
 OLD, NEW, COLUMNS = 20_000, 2_000, 8
 SHAPE = (OLD + NEW, COLUMNS)
 NOISE = 0.5
@@ -63,17 +60,15 @@ def target(r, x):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = output.parser(__doc__)
     parser.add_argument("tables", nargs="*", help="parts of names [default: all]")
     parser.add_argument("--models", nargs="+", default=MODELS)
     parser.add_argument("--options", default="", help="further options of raysum fit")
-    parser.add_argument("--out", type=pathlib.Path)
-    parser.add_argument("--table", type=pathlib.Path, help="print the table of these results")
     args = parser.parse_args()
     if args.table:
-        print(table([json.loads(text) for text in args.table.read_text().splitlines()]))
+        print(table(output.read(args.table)))
         return
-    out = args.out or HERE / "results" / f"{datetime.date.today()}-heavy-tails.jsonl"
+    out = output.place(args, "heavy-tails")
     chosen = [n for n in TABLES if not args.tables or any(part in n for part in args.tables)]
     found = []
     for name in chosen:

@@ -10,15 +10,12 @@ table and seed is written to results/. Needs a build of raysum (RAYSUM_BIN, or t
 bench/requirements.txt.
 """
 
-import argparse
-import datetime
 import json
-import pathlib
 
 import numpy as np
+import output
 from accuracy import peer, raysum
 
-HERE = pathlib.Path(__file__).resolve().parent
 NEW = 500
 
 
@@ -123,16 +120,14 @@ TABLES = {
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = output.parser(__doc__)
     parser.add_argument("tables", nargs="*", help="parts of names [default: all]")
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--out", type=pathlib.Path)
-    parser.add_argument("--table", type=pathlib.Path, help="print the table of these results")
     args = parser.parse_args()
     if args.table:
-        print(table([json.loads(text) for text in args.table.read_text().splitlines()]))
+        print(table(output.read(args.table)))
         return
-    out = args.out or HERE / "results" / f"{datetime.date.today()}-known-truth.jsonl"
+    out = output.place(args, "known-truth")
     chosen = [n for n in TABLES if not args.tables or any(part in n for part in args.tables)]
     found = []
     for name in chosen:

@@ -4,20 +4,19 @@
     python bench/noise.py --data DIR servo --models gam
     python bench/noise.py --table results/2026-11-19-noise.jsonl
 
-One JSON line per set, model and kind of noise is written to results/. Needs a build of raysum
-(RAYSUM_BIN, or target/release/raysum) and bench/requirements.txt.
+One JSON line per set, model and kind of noise is appended to a file in results/. Needs a build of
+raysum (RAYSUM_BIN, or target/release/raysum) and bench/requirements.txt.
 """
 
-import argparse
-import datetime
 import json
 import os
 import pathlib
 import subprocess
+import sys
 
+import output
 from accuracy import PROGRAM, machine
 
-HERE = pathlib.Path(__file__).resolve().parent
 #: The paper's sets, by their rows.
 SETS = "challenger fertility concreteslump autos servo breastcancer machine yacht autompg housing"
 SETS = [*SETS.split(), "forest", "stock", "energy", "concrete", "airfoil", "gas"]
@@ -31,25 +30,24 @@ FEWER = {"gas": ["--folds", "3", "--shrinkage", "none"]}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = output.parser(__doc__)
     parser.add_argument("sets", nargs="*", default=SETS)
     parser.add_argument("--data", type=pathlib.Path, default=os.environ.get("RAYSUM_DATA"))
     parser.add_argument("--models", nargs="+", default=MODELS)
-    parser.add_argument("--out", type=pathlib.Path)
-    parser.add_argument("--table", type=pathlib.Path, help="print the table of these results")
     args = parser.parse_args()
     if args.table:
-        print(table([json.loads(text) for text in args.table.read_text().splitlines()]))
+        print(table(output.read(args.table)))
         return
     if args.data is None:
         parser.error("name the folder with uci/ by --data or RAYSUM_DATA")
-    out = args.out or HERE / "results" / f"{datetime.date.today()}-noise.jsonl"
+    out = output.place(args, "noise")
     with out.open("a") as file:
         for name in args.sets:
             for model in args.models:
                 for noise in KINDS:
                     line = evaluate(pathlib.Path(args.data), name, model, noise)
-                    print(json.dumps(line), file=file, flush=True)
+                    for to in [file, sys.stdout]:
+                        print(json.dumps(line), file=to, flush=True)
 
 
 def evaluate(data, name, model, noise):

@@ -196,7 +196,7 @@ impl<'s> Schedule<'s> {
             let first = self.search_with(search, &mut problem, parameters, choice.freedom)?;
             let best = &first.outcomes[0].point;
             match choice.instead(first.parameters.prior_at(best).noise_variance) {
-                Some(less) => choice = less,
+                Some(less) => choice.freedom = less,
                 None => return Ok(first),
             }
         }

@@ -54,17 +54,16 @@ pub(super) struct FreedomChoice {
 }
 
 impl FreedomChoice {
-    fn known(freedom: Freedom) -> Self {
+    fn given(freedom: Freedom) -> Self {
         Self { freedom, least_noises: Vec::new() }
     }
 
     /// Less freedom, if a search with this one found so little noise that it must have explained it away.
-    pub(super) fn instead(&self, noise: f64) -> Option<Self> {
+    pub(super) fn instead(&self, noise: f64) -> Option<Freedom> {
         let step = STEPS.iter().position(|step| *step == self.freedom)?;
         let least = *self.least_noises.get(step)?;
         let less = STEPS[step.checked_sub(1)?];
-        (least > SOME_NOISE && noise < EXPLAINED_AWAY * least)
-            .then(|| Self { freedom: less, least_noises: self.least_noises.clone() })
+        (least > SOME_NOISE && noise < EXPLAINED_AWAY * least).then_some(less)
     }
 }
 
@@ -78,23 +77,24 @@ pub(super) fn choose(
     rows: &[usize],
     ahead: f64,
 ) -> Result<FreedomChoice> {
-    match (search.config.shrinkage, known) {
+    let given = match (search.config.shrinkage, known) {
         // There are no two that could differ.
-        _ if !parameters.is_shrinkable() => return Ok(FreedomChoice::known(Freedom::Free)),
+        _ if !parameters.is_shrinkable() => Some(Freedom::Free),
         // A fit on fewer rows may have needed shrinkage where this one does not.
         (Shrinkage::Auto, _) if needs_none(search.config, training, parameters) => {
-            return Ok(FreedomChoice::known(Freedom::Free));
+            Some(Freedom::Free)
         }
-        (_, Some(known)) => return Ok(FreedomChoice::known(known)),
-        (Shrinkage::None, None) => return Ok(FreedomChoice::known(Freedom::Free)),
-        (Shrinkage::Width(width), None) => {
-            return Ok(FreedomChoice::known(Freedom::of_width(Some(width))));
-        }
-        (Shrinkage::Auto, None) => {}
+        (_, Some(known)) => Some(known),
+        (Shrinkage::None, None) => Some(Freedom::Free),
+        (Shrinkage::Width(width), None) => Some(Freedom::of_width(Some(width))),
+        (Shrinkage::Auto, None) => None,
+    };
+    if let Some(freedom) = given {
+        return Ok(FreedomChoice::given(freedom));
     }
     let splits = held_out::splits(training, rows, search.config.seed)?;
     if splits.is_empty() {
-        return Ok(FreedomChoice::known(Freedom::Common));
+        return Ok(FreedomChoice::given(Freedom::Common));
     }
     let expected = splits.len() * STEPS.len() * STEP_EVALUATIONS;
     search.record.tracker.enter(Phase::HeldOut, expected, ahead);

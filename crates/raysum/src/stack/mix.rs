@@ -163,11 +163,11 @@ impl Mix {
         calibrate: bool,
     ) -> Result<Self> {
         let (mut errors, mut logs, mut inflations) = (Vec::new(), Vec::new(), Vec::new());
+        let outlying = match among {
+            [only] if is_transformed(blocks, *only) => OUTLYING_TRANSFORMED,
+            _ => OUTLYING,
+        };
         for &m in among {
-            let outlying = match among {
-                [only] if is_transformed(blocks, *only) => OUTLYING_TRANSFORMED,
-                _ => OUTLYING,
-            };
             let inflation = if calibrate { inflation(blocks, m, outlying)? } else { 1.0 };
             let (mut error, mut log) = (Vec::new(), Vec::new());
             for block in blocks {
