@@ -240,7 +240,7 @@ def test_bad_calls_say_what_is_wrong(numbers):
         merge_all([])
 
 
-#: Fits in a fork of its own for each name, which is killed as it reads the rows for so many times.
+#: For each name, fits in a forked process that is killed at this reading of the rows.
 DRIVERS = """
 import os, signal, sys
 import numpy as np

@@ -1,4 +1,4 @@
-"""Types: what a user's type checker is told, and that it is so."""
+"""The public types, as a type checker of user code sees them."""
 
 from __future__ import annotations
 
